@@ -1,0 +1,1 @@
+"""Identify the dynamic parameters of a robot arm from its own motion."""

@@ -1,0 +1,203 @@
+"""
+The configuration: frozen option dataclasses, one per YAML section, read strictly.
+
+Every key has a default, a description and, where it is a physical value, a unit. An unknown
+key, a wrong type or a value out of range is a ConfigError that starts with the key's path.
+"""
+
+from collections.abc import Mapping
+from dataclasses import asdict, dataclass, field, fields, is_dataclass, MISSING
+from math import isfinite
+from pathlib import Path
+from types import NoneType, UnionType
+from typing import Any, get_args, get_origin, get_type_hints, TypeVar, Union
+
+from robident_ros.errors import ConfigError, did_you_mean
+import yaml
+
+SCHEMA = 'robident_config/1'
+DRIVE_TERMS = ('Ia', 'Fv', 'Fc', 'off')
+
+T = TypeVar('T')
+
+
+def option(default: Any, description: str, unit: str = '', minimum: float | None = None,
+           choices: tuple[str, ...] | None = None) -> Any:
+    """Declare one configuration key; a callable default is called for each instance."""
+    metadata = {'description': description, 'unit': unit, 'minimum': minimum, 'choices': choices}
+    key = 'default_factory' if callable(default) else 'default'
+    return field(**{key: default}, metadata=metadata)
+
+
+@dataclass(frozen=True)
+class LimitOptions:
+    """Limits of one joint that replace those of the URDF (or fill in what it leaves out)."""
+
+    lower: float | None = option(None, 'lowest position', 'rad or m')
+    upper: float | None = option(None, 'highest position', 'rad or m')
+    velocity: float | None = option(None, 'highest speed', 'rad/s or m/s', minimum=0)
+    acceleration: float | None = option(None, 'highest acceleration', 'rad/s² or m/s²', minimum=0)
+    effort: float | None = option(None, 'highest drive effort', 'N·m or N', minimum=0)
+
+
+@dataclass(frozen=True)
+class FollowerOptions:
+    """A passive joint that follows others: its position is offset + Σ coefficient · q."""
+
+    joints: Mapping[str, float] = option(dict, 'coefficient of each joint that is followed')
+    offset: float = option(0.0, 'position where all followed joints are at zero', 'rad or m')
+
+
+@dataclass(frozen=True)
+class ModelOptions:
+    """What of the URDF is the robot, and where it is mounted."""
+
+    joints: tuple[str, ...] | None = option(
+        None, 'joints that move (all others are locked); default: every movable joint')
+    locked: Mapping[str, float] = option(
+        dict, 'positions of locked joints; those not named are locked at zero', 'rad or m')
+    followers: Mapping[str, FollowerOptions] = option(
+        dict, 'passive joints as linear functions of others, in addition to <mimic> joints')
+    gravity: tuple[float, ...] = option(
+        (0.0, 0.0, -9.81), 'acceleration of gravity in the root frame', 'm/s²')
+    limits: Mapping[str, LimitOptions] = option(dict, 'limits by joint name')
+    zero: tuple[str, ...] = option(
+        (), 'standard parameters known to be zero, e.g. by symmetry: XY2, MX3')
+
+
+@dataclass(frozen=True)
+class DriveOptions:
+    """Rotor inertia, friction and offset of the drives, and what couples them."""
+
+    terms: tuple[str, ...] = option(
+        DRIVE_TERMS, 'drive terms in the model: rotor inertia, viscous and Coulomb friction, '
+        'offset', choices=DRIVE_TERMS)
+    coulomb_width: float = option(
+        0.0, 'speed over which Coulomb friction rises, tanh(v / width); 0 is a sharp sign',
+        'rad/s or m/s', minimum=0)
+    couplings: Mapping[str, Mapping[str, float]] = option(
+        dict, 'for a motor that turns with several joints: its speed on the joint side as '
+        'coefficients of joint speeds, by the name of the joint it belongs to')
+    gains: Mapping[str, float] = option(
+        dict, 'drive gains by joint, effort = gain · measured current; default 1')
+
+
+@dataclass(frozen=True)
+class Config:
+    """All sections of a configuration file."""
+
+    model: ModelOptions = option(ModelOptions, 'the robot')
+    drives: DriveOptions = option(DriveOptions, 'its drives')
+
+
+def load_config(path: str | Path | None) -> Config:
+    """Read a configuration file; without one, everything is at its default."""
+    if path is None:
+        return Config()
+    data = read_yaml(path)
+    schema = data.pop('schema', None)
+    if schema != SCHEMA:
+        raise ConfigError(f'{path}: schema is {schema!r}, expected {SCHEMA!r}; '
+                          f'start the file with "schema: {SCHEMA}"')
+    return build(Config, data, str(path))
+
+
+def dump_config(config: Config) -> str:
+    """Write a configuration as YAML that ``load_config`` reads back."""
+    def plain(value: Any) -> Any:
+        if isinstance(value, Mapping):
+            return {key: plain(item) for key, item in value.items()}
+        return [plain(item) for item in value] if isinstance(value, (tuple, list)) else value
+    return yaml.safe_dump({'schema': SCHEMA, **plain(asdict(config))}, sort_keys=False)
+
+
+class _StrictLoader(yaml.SafeLoader):
+    """SafeLoader that refuses a key written twice, which YAML would silently overwrite."""
+
+    def construct_mapping(self, node: yaml.MappingNode, deep: bool = False) -> dict:
+        keys = [key.value for key, _ in node.value]
+        for key in {key for key in keys if keys.count(key) > 1}:
+            raise yaml.constructor.ConstructorError(
+                None, None, f'key {key!r} stands twice', node.start_mark)
+        return super().construct_mapping(node, deep)
+
+
+def read_yaml(path: str | Path) -> dict:
+    """Read a YAML file whose top level is a mapping."""
+    try:
+        data = yaml.load(Path(path).read_text(encoding='utf-8'), Loader=_StrictLoader)
+    except (OSError, UnicodeDecodeError) as error:
+        reason = getattr(error, 'strerror', None) or 'is not a text file'
+        raise ConfigError(f'{path}: cannot be read: {reason}') from error
+    except yaml.YAMLError as error:
+        raise ConfigError(f'{path}: is not valid YAML: {" ".join(str(error).split())}') from error
+    if not isinstance(data, dict):
+        raise ConfigError(f'{path}: expected "key: value" lines at the top level')
+    return data
+
+
+def build(cls: type[T], data: Any, where: str) -> T:
+    """Make a configuration dataclass from YAML data, refusing keys it does not have."""
+    if data is None:
+        data = {}
+    if not isinstance(data, Mapping):
+        raise ConfigError(f'{where}: expected a section with keys, found {data!r}')
+    hints = get_type_hints(cls)
+    for key in data:
+        if key not in hints:
+            raise ConfigError(f'{where}: {key}: unknown key, {did_you_mean(key, hints)}')
+    values = {}
+    for item in fields(cls):
+        if item.name in data:
+            path = f'{where}: {item.name}'
+            values[item.name] = _convert(hints[item.name], data[item.name], path)
+            _check_range(values[item.name], item.metadata, path)
+        elif item.default is MISSING and item.default_factory is MISSING:
+            raise ConfigError(f'{where}: {item.name}: is missing')
+    return cls(**values)
+
+
+def _convert(kind: Any, value: Any, where: str) -> Any:
+    """Convert one YAML value to the annotated type of its field."""
+    origin, arguments = get_origin(kind), get_args(kind)
+    if origin in (Union, UnionType):
+        if value is None and NoneType in arguments:
+            return None
+        return _convert(next(a for a in arguments if a is not NoneType), value, where)
+    if is_dataclass(kind):
+        return build(kind, value, where)
+    if origin is tuple:
+        if not isinstance(value, (list, tuple)):
+            raise ConfigError(f'{where}: expected a list [a, b, …], found {value!r}')
+        return tuple(_convert(arguments[0], item, f'{where}[{i}]') for i, item in enumerate(value))
+    if origin is Mapping:
+        if not isinstance(value, Mapping):
+            raise ConfigError(f'{where}: expected a section of "name: value", found {value!r}')
+        return {str(key): _convert(arguments[1], item, f'{where}: {key}')
+                for key, item in value.items()}
+    return _convert_scalar(kind, value, where)
+
+
+def _convert_scalar(kind: type, value: Any, where: str) -> Any:
+    expected = {float: 'a finite number', int: 'a whole number', bool: 'true or false',
+                str: 'a text'}[kind]
+    if kind is float and not isinstance(value, bool):
+        try:
+            value = float(value)  # YAML 1.1 reads 1e-3 as a text
+        except (TypeError, ValueError):
+            value = None
+        if value is not None and isfinite(value):
+            return value
+    elif isinstance(value, kind) and not (kind is int and isinstance(value, bool)):
+        return value
+    raise ConfigError(f'{where}: expected {expected}, found {value!r}')
+
+
+def _check_range(value: Any, metadata: Mapping, where: str) -> None:
+    minimum, choices = metadata.get('minimum'), metadata.get('choices')
+    if minimum is not None and value is not None and value < minimum:
+        raise ConfigError(f'{where}: is {value}, expected at least {minimum}')
+    if choices is not None:
+        for item in value if isinstance(value, tuple) else (value,):
+            if item not in choices:
+                raise ConfigError(f'{where}: unknown {item!r}, {did_you_mean(item, choices)}')

@@ -1,0 +1,33 @@
+"""
+One tree of errors: whatever goes wrong for a reason the user can mend is a RobidentError.
+
+A message says what is wrong, where, what was expected and found, and the next step.
+"""
+
+from difflib import get_close_matches
+from typing import Iterable
+
+
+class RobidentError(Exception):
+    """Root of all errors that are explained to the user in one line."""
+
+
+class ConfigError(RobidentError):
+    """A configuration file or option is wrong; the message starts with its key path."""
+
+
+class ModelError(RobidentError):
+    """A robot description cannot be used, or does not have what was asked for."""
+
+
+class RobidentWarning(UserWarning):
+    """Something the user may accept but should know."""
+
+
+def did_you_mean(name: str, known: Iterable[str]) -> str:
+    """Return what is nearest to ``name`` among ``known``, as the end of an error message."""
+    known = [str(item) for item in known]
+    close = get_close_matches(str(name), known, n=1)
+    if close:
+        return f'did you mean {close[0]!r}?'
+    return 'known are: ' + (', '.join(known) or 'none')
