@@ -20,6 +20,10 @@ class ModelError(RobidentError):
     """A robot description cannot be used, or does not have what was asked for."""
 
 
+class RecordingError(RobidentError):
+    """Measured data cannot be read, or do not hold what was asked for."""
+
+
 class RobidentWarning(UserWarning):
     """Something the user may accept but should know."""
 
