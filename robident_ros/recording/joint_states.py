@@ -17,20 +17,38 @@ from robident_ros.recording.clock import choose_stamps, increasing
 from robident_ros.recording.recording import Recording, split_nanoseconds
 
 
+class _Rows:
+    """Rows appended to one array that grows in place, so that nothing is held twice."""
+
+    def __init__(self, width: int, kind: type) -> None:
+        self._rows, self._count = np.empty((0, width), kind), 0
+
+    def append(self, rows: np.ndarray) -> None:
+        count = self._count + len(rows)
+        if count > len(self._rows):
+            self._rows.resize((count * 5 // 4, rows.shape[1]), refcheck=False)
+        self._rows[self._count:count] = rows
+        self._count = count
+
+    def take(self) -> np.ndarray:
+        self._rows.resize((self._count, self._rows.shape[1]), refcheck=False)
+        return self._rows
+
+
 class Collector:
     """Batches of messages in, one recording out."""
 
     def __init__(self, joint_names: Sequence[str] | None) -> None:
         self.names = None if joint_names is None else tuple(joint_names)
-        self.times: list[np.ndarray] = []  # (messages, 2): header stamp, receive time
-        self.values: dict[str, list[np.ndarray]] = {field: [] for field in FIELDS}
+        self.times = _Rows(2, np.int64)  # header stamp, receive time
+        self.values: dict[str, _Rows] = {}
         self.seen: set[str] = set()
         self.undecoded = self.foreign = self.misshapen = 0
 
     @property
     def is_empty(self) -> bool:
         """Whether no message came in at all."""
-        return not self.times and not self.undecoded
+        return not self.seen and not self.undecoded
 
     def add(self, raw: RawMessages) -> None:
         """Take a batch of messages in."""
@@ -41,6 +59,8 @@ class Collector:
         self.seen.update(name for block in blocks for name in block.names)
         if self.names is None:
             self.names = _commonest_names(blocks)
+        if not self.values:
+            self.values = {field: _Rows(len(self.names), float) for field in FIELDS}
         shape = (len(raw.starts), len(self.names))
         values = {field: np.full(shape, np.nan) for field in FIELDS}
         stamps, wanted = np.zeros(shape[0], np.int64), np.zeros(shape[0], dtype=bool)
@@ -52,6 +72,7 @@ class Collector:
         every = wanted.all()
         self.times.append(np.column_stack([stamps, raw.received_ns])[wanted])
         for field in FIELDS:
+            values[field][np.isinf(values[field])] = np.nan
             self.values[field].append(values[field] if every else values[field][wanted])
 
     def _fill(self, values: dict[str, np.ndarray], block: JointStates) -> None:
@@ -71,8 +92,7 @@ class Collector:
     def to_recording(self, source: Path, notes: list[str]) -> Recording:
         """Put everything together, on one clock; what was dropped goes to the notes."""
         self._check_joints(source)
-        times = np.concatenate(self.times)
-        q = self._take('position')
+        times, q = self.times.take(), self.values['position'].take()
         complete = np.isfinite(q).all(axis=1)
         self._note_losses(q, complete, notes)
         complete = np.flatnonzero(complete)
@@ -86,19 +106,12 @@ class Collector:
         rows = complete[rows]
         t, start_ns = split_nanoseconds(stamps)
         q = _closed(q, rows)
-        v, tau = (_closed(self._take(field), rows) for field in ('velocity', 'effort'))
+        v, tau = (_closed(self.values[field].take(), rows) for field in ('velocity', 'effort'))
         if np.isnan(tau).all():
             notes.append('no message has efforts: the motion can be looked at, but nothing '
                          'can be identified')
         return Recording(t, q, None if np.isnan(v).all() else v, tau, self.names,
                          str(source), start_ns)
-
-    def _take(self, field: str) -> np.ndarray:
-        """Join the batches of a field and forget them, to spare memory."""
-        joined = np.concatenate(self.values[field])
-        self.values[field].clear()
-        joined[np.isinf(joined)] = np.nan
-        return joined
 
     def _check_joints(self, source: Path) -> None:
         if not self.seen:

@@ -18,7 +18,7 @@ from robident_ros.recording.cdr import RawMessages
 
 MAGIC = b'\x89MCAP0\r\n'
 FOOTER, SCHEMA, CHANNEL, MESSAGE, CHUNK = 2, 3, 4, 5, 6
-BATCH = 20_000  # messages that stand directly in the file are handed on in batches
+BATCH_BYTES = 1_000_000
 RECORD = Struct('<BQ')  # kind, length
 MESSAGE_HEAD = Struct('<HIQQ')  # channel, sequence number, log time, publish time
 CHUNK_HEAD = Struct('<QQQI')  # first time, last time, size when decompressed, checksum or 0
@@ -47,43 +47,48 @@ class _Scan:
         self.wanted: set[int] = set()  # numbers of the channels of the topic
 
     def messages(self) -> Iterator[RawMessages]:
-        data = np.memmap(self.path, np.uint8, 'r') if self.path.stat().st_size else np.empty(0)
-        if data[:len(MAGIC)].tobytes() != MAGIC:
-            raise RecordingError(f'{self.path}: is not an mcap file, or its beginning is lost')
-        view, found, offset, kind = memoryview(data), [], len(MAGIC), 0
-        while kind != FOOTER and offset + RECORD.size <= len(data):
-            kind, length = RECORD.unpack_from(view, offset)
-            start, offset = offset + RECORD.size, offset + RECORD.size + length
-            if kind == CHUNK:
-                yield from self._chunk_messages(view[start:offset], start)
-            else:
-                self._read_record(kind, view, start, offset, found)
-            if len(found) == BATCH:
-                yield _to_raw(data, found)
-                found = []
-        if found:
-            yield _to_raw(data, found)
-        if kind != FOOTER or offset > len(data):
-            self.notes.append(f'the file ends at byte {len(data)} without its closing mark: '
-                              'what would follow is lost, all whole messages were read')
+        with self.path.open('rb') as file:
+            if file.read(len(MAGIC)) != MAGIC:
+                raise RecordingError(f'{self.path}: is not an mcap file, or its start is lost')
+            size, kind, whole, loose = self.path.stat().st_size, 0, True, bytearray()
+            while kind != FOOTER and whole and len(head := file.read(RECORD.size)) == RECORD.size:
+                kind, length = RECORD.unpack(head)
+                content = file.read(min(length, size - file.tell()))
+                whole = len(content) == length
+                if kind != CHUNK:  # messages need not stand in chunks
+                    loose += head + content
+                if kind == CHUNK or len(loose) > BATCH_BYTES:
+                    yield from self._messages_in(bytes(loose))
+                    loose.clear()
+                if kind == CHUNK:
+                    yield from self._chunk_messages(content, file.tell() - len(content))
+            yield from self._messages_in(bytes(loose))
+            if kind != FOOTER or not whole:
+                self.notes.append(f'the file ends at byte {file.tell()} without its closing mark:'
+                                  ' what would follow is lost, all whole messages were read')
 
-    def _chunk_messages(self, record: memoryview, offset: int) -> Iterator[RawMessages]:
+    def _chunk_messages(self, record: bytes, offset: int) -> Iterator[RawMessages]:
         """Yield the messages of one chunk, or of what there is of it."""
         try:
             data = _decompress(record)
         except ValueError as error:
             self.notes.append(f'the chunk at byte {offset} is lost: {error}')
             return
-        view, found, start = memoryview(data), [], 0
+        yield from self._messages_in(data)
+
+    def _messages_in(self, data: bytes | memoryview) -> Iterator[RawMessages]:
+        """Yield the messages of a sequence of records, if there are any."""
+        found, start = [], 0
         while start + RECORD.size <= len(data):
-            kind, length = RECORD.unpack_from(view, start)
+            kind, length = RECORD.unpack_from(data, start)
             start += RECORD.size
-            self._read_record(kind, view, start, start + length, found)
+            self._read_record(kind, data, start, start + length, found)
             start += length
         if found:
-            yield _to_raw(np.frombuffer(data, np.uint8), found)
+            starts, lengths, received = np.array(found, np.int64).T
+            yield RawMessages(np.frombuffer(data, np.uint8), starts, lengths, received)
 
-    def _read_record(self, kind: int, view: memoryview, start: int, stop: int,
+    def _read_record(self, kind: int, view: bytes | memoryview, start: int, stop: int,
                      found: list[tuple[int, int, int]]) -> None:
         """Take one record in; a message that is wanted is added to those found."""
         if kind == MESSAGE:
@@ -103,22 +108,17 @@ class _Scan:
                 self.wanted.add(number)
 
 
-def _to_raw(data: np.ndarray, found: list[tuple[int, int, int]]) -> RawMessages:
-    starts, lengths, received = np.array(found, np.int64).T
-    return RawMessages(data, starts, lengths, received)
-
-
-def _text(view: memoryview, offset: int) -> str:
+def _text(view: bytes | memoryview, offset: int) -> str:
     (size,) = unpack_from('<I', view, offset)
     return bytes(view[offset + 4:offset + 4 + size]).decode(errors='replace')
 
 
-def _decompress(record: memoryview) -> bytes | memoryview:
+def _decompress(record: bytes) -> bytes | memoryview:
     """Return the records inside a chunk; of one that is cut off, as many bytes as there are."""
     try:
         _, _, size, checksum = CHUNK_HEAD.unpack_from(record)
         compression = _text(record, CHUNK_HEAD.size)
-        packed = record[CHUNK_HEAD.size + 4 + len(compression) + 8:]
+        packed = memoryview(record)[CHUNK_HEAD.size + 4 + len(compression) + 8:]
         data = _expand(packed, compression)
     except (StructError, RuntimeError, EOFError) as error:
         raise ValueError(f'it cannot be unpacked ({error})') from error
