@@ -1,9 +1,8 @@
 """
 Raw messages from the sqlite3 storage of rosbag2, also where the file is damaged.
 
-SQLite refuses a file that is shorter than its header says, unless the schema is declared
-writable: then rows can be read up to the pages that are not there. Around a damaged page rows
-are asked for one by one, by their number, until reading gets under way again.
+A sound file is read by SQLite. From the first error on, or at once where the file is shorter
+than its header says, messages are salvaged page by page.
 """
 
 from collections.abc import Iterator
@@ -13,69 +12,68 @@ import sqlite3
 
 import numpy as np
 from robident_ros.recording.cdr import RawMessages
+from robident_ros.recording.sqlite_salvage import is_cut_off, salvage_rows
 
 BATCH = 2_000  # about a megabyte: stays in the processor's cache
-NEAR = 1_000  # rows behind a damaged one that are tried one by one, before taking longer steps
-QUERY = ('SELECT id, timestamp, data FROM messages WHERE id > ? AND topic_id IN '
-         '(SELECT id FROM topics WHERE name = ?) ORDER BY id LIMIT ?')
+# SQLite joins the messages of a batch itself, so that no object is made per message. As texts,
+# its strings may hold any byte; only the length of each message must be known to part them.
+QUERY = """
+SELECT max(id), group_concat(data, ''), group_concat(length(data)), group_concat(timestamp)
+FROM (SELECT id, data, timestamp FROM messages
+      WHERE id > ? AND topic_id IN (SELECT id FROM topics WHERE name = ?)
+      ORDER BY id LIMIT ?)"""
 
 
 def read_topics(path: Path) -> dict[str, str]:
     """Return the message type of each topic."""
     with closing(_connect(path)) as database:
-        return dict(database.execute('SELECT name, type FROM topics'))
+        topics = database.execute('SELECT name, type FROM topics').fetchall()
+        return {name.decode(): kind.decode() for name, kind in topics}
 
 
 def read_messages(path: Path, topic: str, notes: list[str]) -> Iterator[RawMessages]:
     """Yield the messages of a topic in batches; what is lost goes to the notes."""
     with closing(_connect(path)) as database:
-        last, damages = -1, 0
-        while True:
+        last, is_damaged = -1, is_cut_off(path)
+        while last is not None and not is_damaged:
             try:
-                rows = database.execute(QUERY, (last, topic, BATCH)).fetchall()
-                if not rows:
-                    break
-                last = rows[-1][0]
+                last, raw = _read_batch(database, topic, last)
             except sqlite3.DatabaseError:
-                damages += 1
-                rows, last = _read_one_by_one(database, topic, last)
-            if rows:
-                yield _to_raw(rows)
-            if last is None:
-                break
-        if damages:
-            notes.append(f'the file is damaged or cut off: messages on {damages} damaged '
-                         'stretch(es) are lost, all that can still be reached were read')
+                is_damaged = True
+            else:
+                if raw is not None:
+                    yield raw
+        if is_damaged:
+            notes.append(f'{path.name} is damaged or cut off: what stands on its lost pages is '
+                         'lost, all whole messages were read')
+            yield from _salvage(database, path, topic, last)
 
 
-def _read_one_by_one(database: sqlite3.Connection, topic: str,
-                     last: int) -> tuple[list[tuple], int | None]:
-    """Read up to a damaged row; return the rows and where to go on (None: nowhere)."""
-    rows = []
-    while row := _try_row(database, topic, last):
-        rows.append(row)
-        last = row[0]
-    step = 1
-    while last + step < 2 ** 62:
-        if row := _try_row(database, topic, last + step):
-            return [*rows, row], row[0]
-        step = step + 1 if step < NEAR else 2 * step
-    return rows, None
+def _read_batch(database: sqlite3.Connection, topic: str,
+                last: int) -> tuple[int | None, RawMessages | None]:
+    """Read messages behind row ``last``; return the last row read (or None) and them."""
+    last, data, lengths, received = database.execute(QUERY, (last, topic, BATCH)).fetchone()
+    if last is None:
+        return None, None
+    return last, _to_raw(data, np.fromstring(lengths, np.int64, sep=','),
+                         np.fromstring(received, np.int64, sep=','))
 
 
-def _try_row(database: sqlite3.Connection, topic: str, last: int) -> tuple | None:
-    try:
-        return database.execute(QUERY, (last, topic, 1)).fetchone()
-    except sqlite3.DatabaseError:
-        return None
+def _salvage(database: sqlite3.Connection, path: Path, topic: str,
+             last: int) -> Iterator[RawMessages]:
+    """Read messages behind row ``last`` from a damaged file."""
+    found = database.execute('SELECT id FROM topics WHERE name = ?', (topic,)).fetchall()
+    numbers = {number for number, in found}
+    rows = [row for row in salvage_rows(path) if row[0] > last and row[1] in numbers]
+    if rows:
+        _, _, received, blobs = zip(*rows)
+        yield _to_raw(b''.join(blobs), np.array([len(blob) for blob in blobs]),
+                      np.array(received, np.int64))
 
 
-def _to_raw(rows: list[tuple]) -> RawMessages:
-    _, received, blobs = zip(*rows)
-    lengths = np.fromiter(map(len, blobs), np.int64, len(blobs))
+def _to_raw(data: bytes, lengths: np.ndarray, received_ns: np.ndarray) -> RawMessages:
     starts = np.concatenate([[0], np.cumsum(lengths)[:-1]])
-    return RawMessages(np.frombuffer(b''.join(blobs), np.uint8), starts, lengths,
-                       np.array(received, np.int64))
+    return RawMessages(np.frombuffer(data, np.uint8), starts, lengths, received_ns)
 
 
 def _connect(path: Path) -> sqlite3.Connection:
@@ -83,5 +81,6 @@ def _connect(path: Path) -> sqlite3.Connection:
     # and it may be on a disk that cannot be written to.
     mode = 'mode=ro' if Path(f'{path}-wal').exists() else 'mode=ro&immutable=1'
     database = sqlite3.connect(f'{path.absolute().as_uri()}?{mode}', uri=True)
-    database.execute('PRAGMA writable_schema=ON')
+    database.text_factory = bytes
+    database.execute('PRAGMA writable_schema=ON')  # or it refuses a file that is cut off
     return database
