@@ -18,6 +18,7 @@ import os
 from pathlib import Path
 import re
 import tempfile
+import warnings
 
 import numpy as np
 from robident_ros.config import ChannelOptions, RecordingOptions, UNITS
@@ -225,8 +226,8 @@ def _is_number(text: str) -> bool:
 def _load(path: Path, delimiter: str | None, skip: int) -> np.ndarray:
     settings = {'delimiter': delimiter, 'skiprows': skip, 'ndmin': 2, 'encoding': 'utf-8-sig'}
     try:
-        with np.testing.suppress_warnings() as quiet:
-            quiet.filter(UserWarning)
+        with warnings.catch_warnings():
+            warnings.simplefilter('ignore', UserWarning)  # of an empty file, refused below
             table = np.loadtxt(path, **settings)
     except ValueError:
         try:  # slower, but an empty cell is an unknown value
