@@ -89,7 +89,7 @@ def torque_regressor_product(robot: Robot, W_bar: np.ndarray, q: np.ndarray, v: 
 
 
 def stack(W: np.ndarray) -> np.ndarray:
-    """Return joint blocks (n, N, p) below each other, (n·N, p): all of joint 1, then joint 2, …"""
+    """Return joint blocks (n, N, p) below each other, (n·N, p): all of joint 1, then joint 2."""
     return W.reshape(-1, W.shape[2])
 
 
