@@ -62,7 +62,7 @@ def test_warnings_go_to_stderr_with_the_command(capsys, tmp_path) -> None:
                     'type="continuous"><parent link="a"/><child link="b"/></joint></robot>')
     assert main(['base', str(path), '--json']) == 0
     out, err = capsys.readouterr()
-    assert json.loads(out)['base'] == 7
+    assert json.loads(out)['base'] == 6
     assert err.startswith(f"robident base: warning: {path}: joint 'j': the links it moves have no")
 
 

@@ -95,3 +95,12 @@ def test_a_sample_that_is_not_a_number_spoils_only_itself(kernel: str) -> None:
     W = evaluate(model, kernel, q, v, a)
     assert np.isnan(W[:, :, 4]).any()
     np.testing.assert_array_equal(np.delete(W, 4, axis=2), np.delete(clean, 4, axis=2))
+
+
+def test_large_angles_are_as_good_as_small_ones() -> None:
+    """Continuous joints may turn many times: the reduction of angles is exact."""
+    model = shipped('arm6').tree
+    q, v, a = np.random.default_rng(5).uniform(-2, 2, (3, 6, 9))
+    q = q + 2 * np.pi * np.array([0, 1, -1, 7, 100, -1000, 3, 10000, -20000])
+    numpy_W, numba_W = (evaluate(model, kernel, q, v, a) for kernel in KERNELS)
+    np.testing.assert_allclose(numba_W, numpy_W, atol=1e-12 * np.abs(numpy_W).max())

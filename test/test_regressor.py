@@ -129,9 +129,21 @@ def test_chunks_are_the_whole() -> None:
     robot = shipped('arm7')
     q, v, a = random_samples(robot, 50)
     W = torque_regressor(robot, q, v, a)
-    parts = list(torque_regressor_chunks(robot, q, v, a, chunk=16))
+    parts = [(part, block.copy())
+             for part, block in torque_regressor_chunks(robot, q, v, a, chunk=16)]
     assert [part.stop for part, _ in parts] == [16, 32, 48, 50]
     np.testing.assert_array_equal(np.concatenate([block for _, block in parts], axis=1), W)
+
+
+@pytest.mark.parametrize('name', ['arm6', 'parallelogram', 'tx40'])
+def test_an_earlier_result_can_be_overwritten(name: str) -> None:
+    robot = shipped(name)
+    W = torque_regressor(robot, *random_samples(robot, 10, seed=1))
+    motion = random_samples(robot, 10, seed=2)
+    assert np.shares_memory(torque_regressor(robot, *motion, out=W), W)
+    np.testing.assert_array_equal(W, torque_regressor(robot, *motion))
+    with pytest.raises(ValueError, match='out has shape'):
+        torque_regressor(robot, *motion, out=W[:, :5])
 
 
 def test_stacking_copies_nothing_and_is_in_lapacks_order() -> None:
