@@ -87,6 +87,6 @@ def regressor_chunks_mb() -> Figure:
 
 @benchmark('base_parameters')
 def base_parameters_seconds() -> Figure:
-    """Base parameters of a seven-joint robot, after import."""
+    """Find the base parameters of a seven-joint robot, after import."""
     robot = load_robot(URDF / 'arm7.urdf')
     return Figure(cpu_seconds(lambda: base_parameters(robot), repeats=1), 's', target=0.15)

@@ -8,7 +8,7 @@ from shipped import SHARED
 
 @pytest.fixture(scope='session')
 def golden() -> dict:
-    """Reference results, recomputed from the papers by independent code."""
+    """Load the reference results, recomputed from the papers by independent code."""
     path = SHARED / 'golden' / 'golden.json'
     if not path.is_file():
         pytest.skip('the reference results (shared/golden) are not on this machine')

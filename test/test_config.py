@@ -43,7 +43,7 @@ drives: {terms: [Fv], couplings: {b: {a: 1, b: 1}}}
     (HEAD + 'drives: {term: [Ia]}', r"drives: term: unknown key, did you mean 'terms'\?"),
     (HEAD + 'drives: {terms: [fv]}', r"drives: terms: unknown 'fv', did you mean 'Fv'\?"),
     (HEAD + 'drives: {terms: Ia}', r'drives: terms: expected a list'),
-    (HEAD + 'drives: {coulomb_width: wide}', r"coulomb_width: expected a finite number"),
+    (HEAD + 'drives: {coulomb_width: wide}', r'coulomb_width: expected a finite number'),
     (HEAD + 'drives: {coulomb_width: .nan}', r'coulomb_width: expected a finite number'),
     (HEAD + 'drives: {coulomb_width: -1}', r'coulomb_width: is -1.0, expected at least 0'),
     (HEAD + 'drives: {couplings: [1]}', r'couplings: expected a section'),

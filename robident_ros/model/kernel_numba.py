@@ -305,11 +305,11 @@ def _row_adjoint(s_bar, body_bar, y_bar, s, body):
         body_bar[L5 + t] += hx * ly - hy * lx + xz * sx + yz * sy + zz * sz
         cx, cy, cz = sy * wz - sz * wy, sz * wx - sx * wz, sx * wy - sy * wx
         body_bar[L6 + t] += (hx * wl + lx * hw - 2 * wx * hl + iy * sz - iz * sy
-                           + xx * cx + xy * cy + xz * cz)
+                             + xx * cx + xy * cy + xz * cz)
         body_bar[L7 + t] += (hy * wl + ly * hw - 2 * wy * hl + iz * sx - ix * sz
-                           + xy * cx + yy * cy + yz * cz)
+                             + xy * cx + yy * cy + yz * cz)
         body_bar[L8 + t] += (hz * wl + lz * hw - 2 * wz * hl + ix * sy - iy * sx
-                           + xz * cx + yz * cy + zz * cz)
+                             + xz * cx + yz * cy + zz * cz)
 
 
 @_compile
