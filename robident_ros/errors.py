@@ -20,6 +20,14 @@ class ModelError(RobidentError):
     """A robot description cannot be used, or does not have what was asked for."""
 
 
+class ExcitationError(RobidentError):
+    """A trajectory cannot be designed or read."""
+
+
+class InfeasibleExcitation(ExcitationError):
+    """No trajectory within the limits was found; the message names the limit and by how much."""
+
+
 class RobidentWarning(UserWarning):
     """Something the user may accept but should know."""
 

@@ -5,6 +5,7 @@ import pinocchio as pin
 import pytest
 from robident_ros.config import Config, DriveOptions
 from robident_ros.model.regressor import energy_difference_regressor, energy_regressor
+from robident_ros.model.regressor import energy_regressor_product
 from robident_ros.model.regressor import power_regressor, simplified_regressor, stack
 from robident_ros.model.regressor import torque_regressor, torque_regressor_chunks
 from robident_ros.model.regressor import torque_regressor_product
@@ -94,6 +95,22 @@ def test_energy_is_pinocchios_up_to_a_constant(name: str) -> None:
                 for q_k, v_k in zip(q, v)]
     energy = energy_regressor(robot, q, v)[:, inertial] @ robot.theta[inertial]
     np.testing.assert_allclose(np.diff(energy), np.diff(expected), atol=1e-9)
+
+
+@pytest.mark.parametrize('name', ['tx40', 'parallelogram', 'stanford', 'arm7'])
+def test_energy_product_equals_finite_differences(name: str) -> None:
+    robot, _ = with_friction(name)
+    motion = random_samples(robot, 4)[:2]
+    h_bar = np.random.default_rng(1).normal(size=energy_regressor(robot, *motion).shape)
+    for which, bar in enumerate(energy_regressor_product(robot, h_bar, *motion)):
+        for joint in range(len(robot.joint_names)):
+            step = np.zeros_like(motion)
+            step[which, :, joint] = 1e-6
+            difference = (energy_regressor(robot, *(motion + step))
+                          - energy_regressor(robot, *(motion - step))) / 2e-6
+            expected = np.sum(h_bar * difference, axis=1)
+            scale = np.abs(h_bar * difference).sum() + 1
+            np.testing.assert_allclose(bar[:, joint], expected, atol=1e-8 * scale)
 
 
 def test_published_torques(golden: dict) -> None:

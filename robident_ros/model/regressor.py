@@ -142,6 +142,35 @@ def energy_regressor(robot: Robot, q: np.ndarray, v: np.ndarray) -> np.ndarray:
     return h
 
 
+def energy_regressor_product(robot: Robot, h_bar: np.ndarray, q: np.ndarray,
+                             v: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+    """
+    Return the gradient of Σ h_bar ∘ h with respect to q and v, (N, n) each.
+
+    Kinetic energy is ½·vᵀ(d(q, 0, v) - d(q, 0, 0)) and its gradient in v is the bracket; the
+    gradient of potential energy is d(q, 0, 0). So the torque regressor knows all that is needed.
+
+    :param h_bar: (N, p), weights of the entries of ``energy_regressor``'s h.
+    """
+    still = np.zeros_like(v)
+    at_rest = simplified_regressor(robot, q, still)
+    moving = simplified_regressor(robot, q, v) - at_rest
+    gravity, momentum = (np.einsum('jkp,kp->kj', W[..., _conservative(robot)],
+                                   h_bar[:, _conservative(robot)]) for W in (at_rest, moving))
+    W_bar = np.zeros(moving.shape)
+    W_bar[..., _conservative(robot)] = (np.asarray(v).T[:, :, None] / 2
+                                        * h_bar[None][..., _conservative(robot)])
+    q_moving, _, _ = torque_regressor_product(robot, W_bar, q, still, v)
+    q_still, _, _ = torque_regressor_product(robot, W_bar, q, still, still)
+    return q_moving - q_still + gravity, momentum
+
+
+def _conservative(robot: Robot) -> np.ndarray:
+    """Return which columns belong to terms that store energy: all but friction and offsets."""
+    return np.array([parameter.symbol not in ('Fv', 'Fc', 'off')
+                     for parameter in robot.parameters])
+
+
 def energy_difference_regressor(robot: Robot, t: np.ndarray, q: np.ndarray,
                                 v: np.ndarray) -> np.ndarray:
     """
