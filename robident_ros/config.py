@@ -83,6 +83,9 @@ class DriveOptions:
     couplings: Mapping[str, Mapping[str, float]] = option(
         dict, 'for a motor that turns with several joints: its speed on the joint side as '
         'coefficients of joint speeds, by the name of the joint it belongs to')
+    rotor_inertia: Mapping[str, float] = option(
+        dict, 'a-priori rotor inertia by joint, seen from the joint side; default 0',
+        'kg·m² or kg')
     gains: Mapping[str, float] = option(
         dict, 'drive gains by joint, effort = gain · measured current; default 1')
 

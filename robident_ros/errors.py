@@ -24,14 +24,22 @@ class RecordingError(RobidentError):
     """Measured data cannot be read, or do not hold what was asked for."""
 
 
+class ExcitationError(RobidentError):
+    """A trajectory cannot be designed or read."""
+
+
+class InfeasibleExcitation(ExcitationError):
+    """No trajectory within the limits was found; the message names the limit and by how much."""
+
+
 class RobidentWarning(UserWarning):
     """Something the user may accept but should know."""
 
 
 def did_you_mean(name: str, known: Iterable[str]) -> str:
     """Return what is nearest to ``name`` among ``known``, as the end of an error message."""
-    known = [str(item) for item in known]
-    close = get_close_matches(str(name), known, n=1)
+    by_lower_case = {str(item).lower(): str(item) for item in known}
+    close = get_close_matches(str(name).lower(), by_lower_case, n=1)
     if close:
-        return f'did you mean {close[0]!r}?'
-    return 'known are: ' + (', '.join(known) or 'none')
+        return f'did you mean {by_lower_case[close[0]]!r}?'
+    return 'known are: ' + (', '.join(by_lower_case.values()) or 'none')

@@ -7,6 +7,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 import warnings
 
+from robident_ros.cli.tables import format_table
 from robident_ros.errors import RecordingError, RobidentWarning
 
 if TYPE_CHECKING:
@@ -74,24 +75,20 @@ def describe(facts: 'Facts') -> list[str]:
         lines.append('periods: none, the motion does not repeat itself')
     lines.append(f'excitation up to {facts.excitation_hz:.3g} Hz, filter cutoff '
                  f'{facts.cutoff_hz:.3g} Hz')
-    lines += ['', *_table(facts), '']
+    lines += ['', _table(facts), '']
     lines.append(f'rows to identify from: {facts.kept}')
     lines += [f'  dropped: {reason}' for reason in facts.dropped]
     return lines
 
 
-def _table(facts: 'Facts') -> list[str]:
-    width = max(len('joint'), *(len(joint.name) for joint in facts.joints))
-    titles = ('lowest', 'highest', 'fastest', 'strongest', 'noise q', 'noise τ', 'unknown',
-              'saturated')
-    lines = [f'{"joint":{width}}' + ''.join(f'{title:>11}' for title in titles)]
+def _table(facts: 'Facts') -> str:
+    rows = []
     for joint in facts.joints:
-        values = (joint.lowest, joint.highest, joint.fastest, joint.strongest_effort,
-                  joint.position_noise, joint.effort_noise, joint.efforts_unknown,
-                  joint.efforts_saturated)
-        cells = ('-' if value is None else f'{value:.3g}' for value in values)
-        lines.append(f'{joint.name:{width}}' + ''.join(f'{cell:>11}' for cell in cells))
-    return lines
+        values = list(asdict(joint).values())[1:]
+        rows.append([joint.name, *('–' if value is None else f'{value:.3g}' for value in values)])
+    header = ['joint', 'lowest', 'highest', 'fastest', 'strongest', 'noise q', 'noise τ',
+              'unknown', 'saturated']
+    return format_table(header, rows, right=range(1, len(header)))
 
 
 def plot(recording: 'Recording', facts: 'Facts', path: Path) -> None:
