@@ -8,11 +8,11 @@ drift is flagged.
 """
 
 from dataclasses import dataclass
-from typing import Protocol
 import warnings
 
 import numpy as np
 from robident_ros.errors import RecordingError
+from robident_ros.excitation.trajectory import Trajectory
 from robident_ros.processing.grid import interpolate
 from robident_ros.processing.repetition import find_period, find_steady
 from robident_ros.recording.recording import read_only, Recording
@@ -20,15 +20,6 @@ from robident_ros.recording.recording import read_only, Recording
 OUTLIER = 2.0  # a period whose rms deviation is so many times the usual one is left out
 DRIFT = 2.0  # halves of the periods that differ so many times more than by noise: drift
 FOLLOWS = 0.9  # least correlation with a trajectory that a recording is said to follow
-
-
-class Trajectory(Protocol):
-    """A designed motion, as far as it is needed here."""
-
-    period: float
-
-    def sample(self, t: np.ndarray) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
-        """Return positions, velocities and accelerations at times t."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -75,7 +66,7 @@ def average_periods(recording: Recording, period: float | None = None,
     Average a recording over its periods; None where there are not two of them.
 
     :param period: length of a period [s]; default: that of the reference, or found in the data
-    :param reference: the designed motion of these joints; periods then begin where its do
+    :param reference: the designed motion; periods then begin where its do
     :param gap: a longer pause between samples is not bridged [s]
     """
     period = period or (reference.period if reference else find_period(recording))
@@ -112,10 +103,12 @@ def _align(recording: Recording, reference: Trajectory, start: float,
     points = max(int(round(period * recording.rate)), 4)
     grid = np.arange(points) * (period / points)
     measured = np.column_stack([np.interp(start + grid, recording.t, x) for x in recording.q.T])
-    designed = np.asarray(reference.sample(grid)[0])
-    if designed.shape != measured.shape:
+    if set(reference.joint_names) != set(recording.joint_names):
         raise RecordingError(f'{recording.source}: the reference trajectory moves '
-                             f'{designed.shape[1]} joints, the recording {measured.shape[1]}')
+                             f'{", ".join(reference.joint_names)}, the recording has '
+                             f'{", ".join(recording.joint_names)}; select the same joints')
+    order = [reference.joint_names.index(name) for name in recording.joint_names]
+    designed = np.asarray(reference.sample(grid)[0])[:, order]
     x, y = (z - z.mean(axis=0) for z in (measured, designed))
     product = np.fft.irfft(np.fft.rfft(x, axis=0).conj() * np.fft.rfft(y, axis=0), points, axis=0)
     match = product.sum(axis=1) / max(np.linalg.norm(x) * np.linalg.norm(y), 1e-300)

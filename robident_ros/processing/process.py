@@ -14,11 +14,12 @@ import warnings
 import numpy as np
 from robident_ros.config import ProcessingOptions
 from robident_ros.errors import RecordingError, RobidentWarning
+from robident_ros.excitation.trajectory import Trajectory
 from robident_ros.processing.bandwidth import Bandwidth, find_bandwidth
 from robident_ros.processing.derivatives import count_harmonics, differentiate, fit_fourier
 from robident_ros.processing.grid import even_grid, interpolate, segments
 from robident_ros.processing.parallel_filter import lowpass_kernel, ParallelFilter
-from robident_ros.processing.periods import average_periods, Periods, Trajectory
+from robident_ros.processing.periods import average_periods, Periods
 from robident_ros.processing.saturation import find_saturated
 from robident_ros.recording.recording import read_only, Recording
 
@@ -139,7 +140,7 @@ def look_at_bandwidth(recording: Recording) -> Bandwidth:
 
 def _average(recording: Recording, options: ProcessingOptions, reference: Trajectory | None,
              gap: float) -> Periods | None:
-    if not options.average_periods:
+    if not options.average_periods or (reference and not reference.is_periodic):
         return None
     periods = average_periods(recording, options.period_s, reference, gap)
     if periods is None and (options.period_s or reference):
