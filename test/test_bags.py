@@ -315,7 +315,7 @@ def test_extra_joints_are_ignored_and_missing_ones_named(tmp_path: Path) -> None
 
 
 def test_unknown_efforts_are_marked(tmp_path: Path) -> None:
-    """NaN and infinite efforts become unknown; the sample stays."""
+    """Efforts that are NaN or infinite become unknown; the sample stays."""
     recording = random_recording()
     tau = recording.tau.copy()
     tau[:100, 1], tau[5, 0] = np.nan, 1.0

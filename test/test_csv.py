@@ -92,7 +92,7 @@ def test_a_binary_file_is_refused(tmp_path: Path) -> None:
 
 def test_power_is_the_same_on_both_sides_of_a_coupled_reduction(tmp_path: Path) -> None:
     """
-    q = R⁻¹·q_m and τ = Rᵀ·τ_m leave the mechanical power τᵀ·q̇ as it was at the motors.
+    With q = R⁻¹·q_m and τ = Rᵀ·τ_m the mechanical power τᵀ·q̇ is as it was at the motors.
 
     Motor side and joint side may be mixed, and units are converted.
     """

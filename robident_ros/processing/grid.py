@@ -23,7 +23,7 @@ def interpolate(t: np.ndarray, x: np.ndarray, grid: np.ndarray, gap: float = np.
     index = first[:, None] + np.arange(min(4, len(t)))
     weights = _lagrange(t[index], grid)
     # Samples close together let a cubic swing wide: there, a straight line is safer.
-    wild = (weights ** 2).sum(axis=1) > 1.5
+    wild = (weights ** 2).sum(axis=1) > 4
     share = (grid - t[right - 1]) / (t[right] - t[right - 1])
     line = np.where(index == (right - 1)[:, None], 1 - share[:, None],
                     np.where(index == right[:, None], share[:, None], 0.0))

@@ -67,7 +67,7 @@ class Samples:
     tau: np.ndarray
     joint_names: tuple[str, ...]
     rate_hz: float
-    filter: ParallelFilter
+    filter: ParallelFilter  # noqa: A003
     weights: np.ndarray
     noise_std: np.ndarray
     cutoff_hz: float
@@ -85,7 +85,7 @@ class _Prepared:
 
     rows: tuple[np.ndarray, ...]  # t, q, v, a, tau
     rate_hz: float
-    filter: ParallelFilter
+    parallel: ParallelFilter
     share: np.ndarray | float  # of periods that know each kept row
     noise_std: np.ndarray
     noise_v: np.ndarray
@@ -107,7 +107,7 @@ def process(recording: Recording, options: ProcessingOptions = ProcessingOptions
                              'from it')
     bandwidth = look_at_bandwidth(recording)
     cutoff = options.cutoff_hz or bandwidth.cutoff_hz
-    gap = options.gap_s or max(3 / recording.rate, 0.25 / cutoff)
+    gap = longest_pause(recording, options, cutoff)
     periods = _average(recording, options, reference, gap)
     if periods is None:
         ready = _prepare_any(recording, options, bandwidth, cutoff, gap)
@@ -119,7 +119,7 @@ def process(recording: Recording, options: ProcessingOptions = ProcessingOptions
                  for count, name in zip(saturated.sum(axis=0), recording.joint_names)),
                *ready.dropped, *doubtful]
     t, q, v, a, tau = ready.rows
-    return Samples(t, q, v, a, tau, recording.joint_names, ready.rate_hz, ready.filter,
+    return Samples(t, q, v, a, tau, recording.joint_names, ready.rate_hz, ready.parallel,
                    weights, ready.noise_std, cutoff,
                    tuple(item for item in dropped if item.count), periods)
 
@@ -136,6 +136,11 @@ def look_at_bandwidth(recording: Recording) -> Bandwidth:
     part = max(segments(recording.t, 0.1 * recording.duration), key=lambda s: s.stop - s.start)
     t, rate = recording.t[part], recording.rate
     return find_bandwidth(interpolate(t, recording.q[part], even_grid(t, rate)).values, rate)
+
+
+def longest_pause(recording: Recording, options: ProcessingOptions, cutoff: float) -> float:
+    """Return how far apart samples may be to be interpolated between [s]."""
+    return options.gap_s or max(3 / recording.rate, 0.25 / cutoff)
 
 
 def _average(recording: Recording, options: ProcessingOptions, reference: Trajectory | None,
@@ -228,11 +233,11 @@ def _weigh(ready: _Prepared, options: ProcessingOptions,
            names: tuple[str, ...]) -> tuple[np.ndarray, list[Dropped]]:
     """Return the weights of the kept rows, zero where efforts or friction are in doubt."""
     _, _, v, _, tau = ready.rows
-    unknown = ~np.isfinite(ready.filter.apply(tau))
+    unknown = ~np.isfinite(ready.parallel.apply(tau))
     slowest = np.maximum(3 * ready.noise_v, SLOW * np.abs(v).max(axis=0))
     if options.min_speed is not None:
         slowest = np.full(len(names), options.min_speed)
-    slow = (np.abs(v[ready.filter.rows]) < slowest) & ~unknown
+    slow = (np.abs(v[ready.parallel.rows]) < slowest) & ~unknown
     dropped, total = [], len(unknown)
     for j, name in enumerate(names):
         dropped.append(Dropped(int(unknown[:, j].sum()), total, 'effort unknown or saturated '

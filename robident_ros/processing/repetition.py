@@ -20,10 +20,10 @@ def find_period(recording: Recording) -> float | None:
     if z.size == 0:
         return None
     apart = False  # the motion must have moved away from where it was, before it comes back
-    for lag in range(2, len(t) // 2):
+    for lag in range(2, int(0.53 * len(t))):  # two periods, but for a few samples
         error = _mismatch(z, lag)
         apart = apart or error.mean() > 0.5
-        if apart and _longest_run(error < 0.2, z) >= lag:
+        if apart and _longest_run(error < 0.2, z) >= 0.88 * lag:
             return _refine(recording, t[1] - t[0], lag)
     return None
 
@@ -86,11 +86,11 @@ def find_steady(recording: Recording, period: float) -> tuple[float, int]:
     points = int(min(max(COARSE, 200 * recording.duration / period), 20 * COARSE))
     t = np.linspace(recording.t[0], recording.t[-1], points)
     z = _normalised(recording, t)
-    if recording.duration < 2 * period or z.size == 0:
+    if recording.duration < 1.9 * period or z.size == 0:
         return recording.t[0], 0
     error = _shifted_mismatch(z, t, period)
-    good = error < max(REPEATS, 4 * np.quantile(error, 0.25))
-    shortest = 0.5 * period / (t[1] - t[0])
+    good = error < np.clip(4 * np.quantile(error, 0.25), REPEATS, 0.1)
+    shortest = 0.25 * period / (t[1] - t[0])  # by chance, motion repeats for less than that
     runs = [run for run in _runs(good) if run[1] - run[0] >= shortest]
     if not runs:
         return recording.t[0], 0

@@ -11,7 +11,7 @@ comments; ``# start_ns: 123`` says what the clock showed at time 0.
 
 Foreign files are described by ``RecordingOptions``: which columns of which file, their units,
 and the reduction between motors and joints.
-"""
+"""  # noqa: A005
 
 import csv
 from io import StringIO
@@ -120,8 +120,8 @@ def reduction_matrix(options: RecordingOptions) -> np.ndarray:
     for key in (*options.reduction, *(j for row in options.reduction.values() for j in row),
                 *options.position_offset):
         if key not in names:
-            raise RecordingError(f'recording: reduction or position_offset: unknown joint {key!r}, '
-                                 f'{did_you_mean(key, names)}')
+            raise RecordingError('recording: reduction or position_offset: unknown joint '
+                                 f'{key!r}, {did_you_mean(key, names)}')
     for motor, row in options.reduction.items():
         ratios[names.index(motor)] = [row.get(name, 0.0) for name in names]
     if np.linalg.matrix_rank(ratios) < len(names):
