@@ -155,3 +155,25 @@ def test_a_recording_of_another_motion_is_refused() -> None:
         average_periods(recording, reference=other)
     with pytest.raises(RecordingError, match='select the same joints'):
         average_periods(recording.select(NAMES[:2]), reference=other)
+
+
+def test_rests_before_and_behind_do_not_matter() -> None:
+    """A robot that stands twice as long as it moves: the period of its motion is found."""
+    motion = periodic_recording(4, noise_q=1e-5)
+    rest = np.ones((2000, 1))
+    q = np.vstack([rest * motion.q[0], motion.q, rest * motion.q[-1]])
+    recording = Recording(np.arange(len(q)) / 100, q, None, q, NAMES)
+    assert find_period(recording) == pytest.approx(5.0, abs=1e-3)
+    averaged = average_periods(recording)
+    assert len(averaged.used) >= 3 and 19.9 < averaged.start < 25
+
+
+def test_a_single_sine_is_periodic() -> None:
+    t = np.arange(2000) / 100
+    q = np.sin(2 * np.pi * t / 6)[:, None]
+    assert find_period(Recording(t, q, None, q, ['a'])) == pytest.approx(6.0, abs=1e-3)
+
+
+def test_a_period_of_a_few_samples_is_refused() -> None:
+    with pytest.raises(RecordingError, match='fewer than 10 samples'):
+        average_periods(periodic_recording(4), period=0.05)

@@ -210,3 +210,31 @@ def test_the_whole_way_in_three_lines(tmp_path) -> None:
     samples = process(read_recording(tmp_path / 'bag'))
     exact = fourier_motion().sample(samples.periods.start + samples.t)[1]
     np.testing.assert_allclose(samples.v, exact, atol=1e-5)  # the period is found to 1e-6
+
+
+@pytest.mark.parametrize('samples', [2, 3, 5, 8, 20])
+def test_very_short_recordings_are_refused_or_processed(samples: int) -> None:
+    t = np.arange(samples) / 100
+    q = np.column_stack([np.sin(t), np.cos(t)])
+    recording = Recording(t, q, None, q, ['a', 'b'])
+    try:
+        assert np.isfinite(process(recording).a).all()
+    except RecordingError as error:
+        assert 'record longer' in str(error)
+
+
+def test_a_robot_at_rest_gives_no_rows_and_says_so() -> None:
+    t = np.arange(500) / 100
+    rest = np.zeros((500, 2))
+    with pytest.warns(RobidentWarning, match='no sample of a is left'):
+        samples = process(Recording(t, rest, None, rest, ['a', 'b']))
+    assert not samples.weights.any()
+
+
+def test_scattered_unknown_efforts_are_bridged() -> None:
+    """One effort in twenty lost, as packets are: nearly all rows are still there."""
+    recording = wandering_recording()
+    lost = np.random.default_rng(0).random(recording.tau.shape) < 0.05
+    samples = process(replace(recording, tau=np.where(lost, np.nan, recording.tau)))
+    assert (samples.weights > 0).mean() > 0.95
+    np.testing.assert_allclose(identify(samples, 1), TRUTH, rtol=2e-3)

@@ -37,6 +37,19 @@ def interpolate(t: np.ndarray, x: np.ndarray, grid: np.ndarray, gap: float = np.
     return Resampled(values, float((weights ** 2).sum(axis=1).mean()))
 
 
+def interpolate_known(t: np.ndarray, x: np.ndarray, grid: np.ndarray,
+                      gap: float = np.inf) -> np.ndarray:
+    """Interpolate each column between its known values; a longer pause of them is a gap."""
+    known = np.isfinite(x)
+    if known.all():
+        return interpolate(t, x, grid, gap).values
+    out = np.full((len(grid), x.shape[1]), np.nan)
+    for j in np.flatnonzero(known.sum(axis=0) >= 2):
+        rows = known[:, j]
+        out[:, j] = interpolate(t[rows], x[rows, j:j + 1], grid, gap).values[:, 0]
+    return out
+
+
 def _lagrange(nodes: np.ndarray, at: np.ndarray) -> np.ndarray:
     """Return the weights of each node (rows: one set of nodes per point)."""
     weights = np.ones(nodes.shape)

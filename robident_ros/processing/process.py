@@ -17,7 +17,7 @@ from robident_ros.errors import RecordingError, RobidentWarning
 from robident_ros.excitation.trajectory import Trajectory
 from robident_ros.processing.bandwidth import Bandwidth, find_bandwidth
 from robident_ros.processing.derivatives import count_harmonics, differentiate, fit_fourier
-from robident_ros.processing.grid import even_grid, interpolate, segments
+from robident_ros.processing.grid import even_grid, interpolate, interpolate_known, segments
 from robident_ros.processing.parallel_filter import lowpass_kernel, ParallelFilter
 from robident_ros.processing.periods import average_periods, Periods
 from robident_ros.processing.saturation import find_saturated
@@ -133,14 +133,17 @@ def _cut(recording: Recording, options: ProcessingOptions) -> Recording:
 
 def look_at_bandwidth(recording: Recording) -> Bandwidth:
     """Return the bandwidth of the motion, over its longest stretch without a long pause."""
-    part = max(segments(recording.t, 0.1 * recording.duration), key=lambda s: s.stop - s.start)
-    t, rate = recording.t[part], recording.rate
+    rate, pause = recording.rate, max(0.1 * recording.duration, 3 / recording.rate)
+    part = max(segments(recording.t, pause), key=lambda stretch: stretch.stop - stretch.start)
+    t = recording.t[part]
     return find_bandwidth(interpolate(t, recording.q[part], even_grid(t, rate)).values, rate)
 
 
 def longest_pause(recording: Recording, options: ProcessingOptions, cutoff: float) -> float:
     """Return how far apart samples may be to be interpolated between [s]."""
-    return options.gap_s or max(3 / recording.rate, 0.25 / cutoff)
+    if options.gap_s is not None:
+        return max(options.gap_s, 1.5 / recording.rate)
+    return max(3 / recording.rate, 0.25 / cutoff)
 
 
 def _average(recording: Recording, options: ProcessingOptions, reference: Trajectory | None,
@@ -195,7 +198,7 @@ def _prepare_any(recording: Recording, options: ProcessingOptions, bandwidth: Ba
             continue
         motion = differentiate(interpolate(t, recording.q[part], grid).values, rate,
                                POSITION_CUTOFF * cutoff, FILTER_LENGTH / cutoff)
-        parts.append((grid, *motion, interpolate(t, recording.tau[part], grid).values))
+        parts.append((grid, *motion, interpolate_known(t, recording.tau[part], grid, gap)))
         rows.append(np.arange(start + half, start + len(grid) - half, step))
         start += len(grid)
     if not parts:
@@ -234,7 +237,7 @@ def _weigh(ready: _Prepared, options: ProcessingOptions,
     """Return the weights of the kept rows, zero where efforts or friction are in doubt."""
     _, _, v, _, tau = ready.rows
     unknown = ~np.isfinite(ready.parallel.apply(tau))
-    slowest = np.maximum(3 * ready.noise_v, SLOW * np.abs(v).max(axis=0))
+    slowest = np.maximum(3 * ready.noise_v, SLOW * np.abs(v).max(axis=0)) + 1e-9
     if options.min_speed is not None:
         slowest = np.full(len(names), options.min_speed)
     slow = (np.abs(v[ready.parallel.rows]) < slowest) & ~unknown
@@ -244,4 +247,8 @@ def _weigh(ready: _Prepared, options: ProcessingOptions,
                                'within reach of the filter', name))
         dropped.append(Dropped(int(slow[:, j].sum()), total, f'slower than {slowest[j]:.3g}, so '
                                'that the direction of friction is in doubt', name))
-    return np.where(unknown | slow, 0.0, ready.share), dropped
+    weights = np.where(unknown | slow, 0.0, ready.share)
+    for name in np.array(names)[~weights.any(axis=0)]:
+        warnings.warn(f'no sample of {name} is left to identify from; see what was dropped, with '
+                      '"robident inspect"', RobidentWarning, stacklevel=3)
+    return weights, dropped
