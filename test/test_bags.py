@@ -268,6 +268,17 @@ def test_duplicated_stamps_are_dropped(tmp_path: Path) -> None:
     assert '3 messages repeat the stamp' in notes
 
 
+@pytest.mark.parametrize('wrong', [0.2e9, 2e18])
+def test_a_stamp_astray_is_dropped(tmp_path: Path, wrong: float) -> None:
+    """One damaged or late stamp does not move the others."""
+    stamps = 10 ** 9 + np.arange(300) * 10 ** 6
+    stamps[150] = wrong
+    recording = random_recording()
+    back, notes = read_noting(write_raw(tmp_path / 'bag', rows_of(recording, stamps)))
+    np.testing.assert_array_equal(to_nanoseconds(back), np.delete(stamps, 150))
+    assert '1 messages have a stamp out of order and were dropped, first message 150' in notes
+
+
 @pytest.mark.parametrize('receive_clock_too', [False, True])
 def test_a_clock_that_jumps_back_keeps_all_messages(tmp_path: Path,
                                                     receive_clock_too: bool) -> None:

@@ -86,7 +86,7 @@ class _Scan:
             self._read_record(kind, data, start, start + length, found)
             start += length
         if found:
-            starts, lengths, received = np.array(found, np.int64).T
+            starts, lengths, received = np.array(found, np.uint64).T.astype(np.int64)
             yield RawMessages(np.frombuffer(data, np.uint8), starts, lengths, received)
 
     def _read_record(self, kind: int, view: bytes | memoryview, start: int, stop: int,
