@@ -25,9 +25,10 @@ def increasing(stamp_ns: np.ndarray, received_ns: np.ndarray,
     Return strictly increasing stamps and the rows they belong to.
 
     A repeated stamp is dropped, and so is one that lies outside of its neighbours' while these
-    follow each other: it is damaged, or its message came late. Where the clock jumps back, what follows is moved on by one
-    constant, so that the step across the jump is that of the receive times, or one median
-    step where these jumped too: distances on either side stay as they were measured.
+    follow each other: it is damaged, or its message came late. Where the clock jumps back, what
+    follows is moved on by one constant, so that the step across the jump is that of the receive
+    times, or one median step where these jumped too: distances on either side stay as they
+    were measured.
     """
     rows = np.flatnonzero(np.diff(stamp_ns, prepend=stamp_ns[0] - 1) != 0)
     if len(rows) < len(stamp_ns):
