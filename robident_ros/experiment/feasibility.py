@@ -13,6 +13,7 @@ import numpy as np
 from robident_ros.config import ExperimentOptions
 from robident_ros.errors import UnsafeMotion
 from robident_ros.experiment.motion import Periodic, Sample
+from robident_ros.experiment.units import joint_units
 from robident_ros.experiment.workspace import Workspace
 from robident_ros.model.collision import CollisionModel
 from robident_ros.model.regressor import torque_regressor_chunks
@@ -29,7 +30,7 @@ _ADVICE = {
     'velocity': 'design the trajectory for these limits, or correct model: limits',
     'acceleration': 'design the trajectory for these limits, or lengthen experiment: ramp_s',
     'effort': 'design the trajectory for these limits, or correct model: limits',
-    'height or place': 'design the trajectory within the workspace, or start from another pose',
+    'place': 'design the trajectory within the workspace, or start from another pose',
     'distance': 'start from another pose, or correct experiment: clearance',
 }
 
@@ -81,11 +82,12 @@ def check_motion(timeline: PhasedMotion, robot: Robot, options: ExperimentOption
     """
     Return the extremes of all quantities of a timeline, or raise UnsafeMotion for the first.
 
-    Position, speed and acceleration are held against the robot's limits, effort by inverse
-    dynamics with the a-priori parameters, and if there are any, workspace and link distances.
+    Position, speed and acceleration are held against the robot's limits (those of passive joints
+    too), effort by inverse dynamics with the a-priori parameters, and if there are any, workspace
+    and link distances.
     """
     found = []
-    for quantities in (_joint_quantities(timeline, robot),
+    for quantities in (_joint_quantities(timeline, robot), _passive_quantities(timeline, robot),
                        _workspace_quantities(timeline, robot, options),
                        _distance_quantities(timeline, collision, options)):
         if quantities is not None:
@@ -107,14 +109,10 @@ def predict_effort(robot: Robot, q: np.ndarray, v: np.ndarray, a: np.ndarray) ->
 
 
 def _joint_quantities(timeline: PhasedMotion, robot: Robot) -> _Quantities:
-    limits = robot.limits
-    angle = ['m' if robot.kinds[robot.tree_joint_names.index(name)] == 'prismatic' else 'rad'
-             for name in robot.joint_names]
-    labels = [(quantity, name, unit.format(length) if quantity != 'effort' else
-               ('N' if length == 'm' else 'N·m'))
-              for quantity, unit in (('position', '{}'), ('velocity', '{}/s'),
-                                     ('acceleration', '{}/s²'), ('effort', ''))
-              for name, length in zip(robot.joint_names, angle)]
+    limits, units = robot.limits, joint_units(robot, robot.joint_names)
+    labels = [(kind, name, unit[kind]) for kind in ('position', 'velocity', 'acceleration',
+                                                    'effort')
+              for name, unit in zip(robot.joint_names, units)]
     highest = np.concatenate([limits.velocity, limits.acceleration, limits.effort])
 
     def evaluate(t: np.ndarray) -> np.ndarray:
@@ -124,12 +122,32 @@ def _joint_quantities(timeline: PhasedMotion, robot: Robot) -> _Quantities:
                        np.concatenate([limits.upper, highest]), evaluate, STEP)
 
 
+def _passive_quantities(timeline: PhasedMotion, robot: Robot) -> _Quantities | None:
+    """Take the limits of passive joints, which follow the others, from the description."""
+    rows = [i for i, name in enumerate(robot.tree_joint_names) if name not in robot.joint_names]
+    if not rows:
+        return None
+    names = [robot.tree_joint_names[i] for i in rows]
+    joints = [robot.description.joint(name) for name in names]
+    labels = [(kind, name, unit[kind]) for kind in ('position', 'velocity')
+              for name, unit in zip(names, joint_units(robot, names))]
+    G, c = robot.joint_map.G[rows], robot.joint_map.c[rows]
+    velocity = [joint.velocity for joint in joints]
+
+    def evaluate(t: np.ndarray) -> np.ndarray:
+        q, v, _ = timeline.sample(t)
+        return np.hstack([q @ G.T + c, v @ G.T])
+    return _Quantities(labels, np.array([joint.lower for joint in joints]
+                                        + [-value for value in velocity]),
+                       np.array([joint.upper for joint in joints] + velocity), evaluate, STEP)
+
+
 def _workspace_quantities(timeline: PhasedMotion, robot: Robot,
                           options: ExperimentOptions) -> _Quantities | None:
     workspace = Workspace(robot, options.envelope.workspace)
     if workspace.frame is None:
         return None
-    labels = [('height or place', f'{axis} of {workspace.frame}', 'm') for axis in 'xyz']
+    labels = [('place', f'{axis} of {workspace.frame}', 'm') for axis in 'xyz']
     return _Quantities(
         labels, workspace.lower, workspace.upper,
         lambda t: np.array([workspace.position(q) for q in timeline.sample(t)[0]]),

@@ -14,6 +14,7 @@ from robident_ros.arrays import read_only
 from robident_ros.config import EnvelopeOptions
 from robident_ros.errors import SafetyStop
 from robident_ros.experiment.motion import Spline
+from robident_ros.experiment.units import joint_units
 from robident_ros.experiment.workspace import Workspace
 from robident_ros.model.robot import Limits, Robot
 
@@ -68,9 +69,7 @@ class Envelope:
                                 tracking])
         self.joint_names = robot.joint_names
         self.options = options
-        self._units = [('m', 'm/s', 'N', 'm') if robot.kinds[i] == 'prismatic' else
-                       ('rad', 'rad/s', 'N·m', 'rad')
-                       for i in map(robot.tree_joint_names.index, robot.joint_names)]
+        self._units = joint_units(robot, robot.joint_names)
         self._workspace = Workspace(robot, options.workspace)
 
     def check(self, state: JointState, now: float,
@@ -115,7 +114,7 @@ class Envelope:
     def _explain(self, values: np.ndarray, inside: np.ndarray, what: str = '') -> Verdict:
         row, column = np.argwhere(~inside)[0]
         kind, joint = _KINDS[row], self.joint_names[column]
-        unit = self._units[column][row]
+        unit = self._units[column][kind]
         value = float(values[row, column])
         below = value < self.lower[row, column]
         bound = float((self.lower if below else self.upper)[row, column])

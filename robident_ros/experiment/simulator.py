@@ -60,12 +60,12 @@ class Simulator:
 
     @property
     def t(self) -> float:
-        """Simulated time in s."""
+        """Return the simulated time in s."""
         return self._steps * self.options.step_s
 
     @property
     def mode(self) -> str:
-        """What it does: hold, follow or stream."""
+        """Say what it does: hold, follow or stream."""
         return self.set_point.mode
 
     def step(self, count: int = 1) -> None:

@@ -7,7 +7,6 @@ is fixed to it are one), so neighbours may touch. The distance of a pair is the 
 among its shapes, negative where they penetrate each other.
 """
 
-from dataclasses import dataclass
 from itertools import chain, combinations
 
 import numpy as np
@@ -18,17 +17,8 @@ from robident_ros.model.robot import Robot
 
 # Random positions at which a pair must penetrate to be ignored.
 POSITIONS = 50
-
-
-@dataclass(frozen=True, eq=False)
-class _Nearest:
-    """Two nearest points on bodies moved by joints ``first`` and ``second``, in the root frame."""
-
-    first: int
-    second: int
-    point_first: np.ndarray
-    point_second: np.ndarray
-    normal: np.ndarray  # from the first to the second
+# In m. Coal's own 1e-6 is enough for distances, but not for the direction of their gradients.
+GJK_TOLERANCE = 1e-10
 
 
 class CollisionModel:
@@ -62,10 +52,15 @@ class CollisionModel:
         self._joints = tuple(groups)
         # Where the shape pairs of each link pair begin, among all of them.
         self._begins = np.cumsum([0, *map(len, groups.values())])[:-1]
+        # Whether each joint moves the first, or the second, link of a pair.
+        self._moves = [np.array([_supports(self._robot.tree, pair[side]) for pair in groups])
+                       for side in (0, 1)]
         self._data = self._robot.tree.createData(), pin.GeometryData(self._shapes)
+        for request in self._data[1].distanceRequests:
+            request.gjk_tolerance = GJK_TOLERANCE
 
     def distances(self, q: np.ndarray) -> np.ndarray:
-        """Return distances (N, pairs) in m at positions ``q`` (N, n) of the active joints."""
+        """Return in m, (N, pairs), how far links are apart at positions ``q`` (N, n)."""
         q_tree = self._tree_positions(q)
         found = np.empty((len(q_tree), len(self._joints)))
         for row, position in zip(found, q_tree):
@@ -87,19 +82,29 @@ class CollisionModel:
         d = nᵀ(p₂ - p₁) with nearest points fixed to their links, hence ∂d/∂q = nᵀ(J₂ - J₁).
         """
         q_tree = self._tree_positions(q)
-        found = np.empty((len(q_tree), len(self._joints)))
-        gradients = np.empty((*found.shape, len(self._robot.joint_names)))
-        data, geometry = self._data
-        for k, position in enumerate(q_tree):
+        found = np.zeros((len(q_tree), len(self._joints)))
+        gradients = np.zeros((*found.shape, len(self._robot.joint_names)))
+        for k, position in enumerate(q_tree if self._joints else ()):
             distances = self._shape_distances(position)
-            pin.computeJointJacobians(self._robot.tree, data, position)
-            for pair, begin in enumerate(self._begins):
-                end = [*self._begins[1:], None][pair]
-                index = int(begin + np.argmin(distances[begin:end]))
-                found[k, pair] = distances[index]
-                nearest = _nearest(geometry.distanceResults[index], *self._joints[pair])
-                gradients[k, pair] = self._gradient(nearest) @ self._robot.joint_map.G
+            ends = [*self._begins[1:], len(distances)]
+            nearest = [int(begin + distances[begin:end].argmin())
+                       for begin, end in zip(self._begins, ends)]
+            found[k] = distances[nearest]
+            gradients[k] = self._gradient(position, nearest) @ self._robot.joint_map.G
         return found, gradients
+
+    def _gradient(self, q_tree: np.ndarray, shape_pairs: list[int]) -> np.ndarray:
+        """Return how fast the points of some shape pairs part as each joint of the tree moves."""
+        data, geometry = self._data
+        results = [geometry.distanceResults[i] for i in shape_pairs]
+        first, second, normal = (np.array(values) for values in zip(*(
+            (result.getNearestPoint1(), result.getNearestPoint2(), result.normal)
+            for result in results)))
+        # Columns of J are the twists of the joints in the root frame: n·(v + ω × p).
+        J = pin.computeJointJacobians(self._robot.tree, data, q_tree)
+        straight = normal @ J[:3]
+        return (self._moves[1] * (straight + np.cross(second, normal) @ J[3:])
+                - self._moves[0] * (straight + np.cross(first, normal) @ J[3:]))
 
     def _tree_positions(self, q: np.ndarray) -> np.ndarray:
         q = np.asarray(q, dtype=float)
@@ -112,21 +117,6 @@ class CollisionModel:
         data, geometry = self._data
         pin.computeDistances(self._robot.tree, data, self._shapes, geometry, q_tree)
         return np.array([result.min_distance for result in geometry.distanceResults])
-
-    def _gradient(self, nearest: _Nearest) -> np.ndarray:
-        """Return the gradient of a distance by the joints of the tree."""
-        return (self._moved_along(nearest.second, nearest.point_second, nearest.normal)
-                - self._moved_along(nearest.first, nearest.point_first, nearest.normal))
-
-    def _moved_along(self, joint: int, point: np.ndarray, normal: np.ndarray) -> np.ndarray:
-        """Return how fast a point of a link moves along ``normal`` with each joint."""
-        data, _ = self._data
-        if joint == 0:
-            return np.zeros(self._robot.tree.nv)
-        J = pin.getJointJacobian(self._robot.tree, data, joint,
-                                 pin.ReferenceFrame.LOCAL_WORLD_ALIGNED)
-        arm = point - data.oMi[joint].translation
-        return normal @ J[:3] + np.cross(arm, normal) @ J[3:]
 
 
 def _build_shapes(description: Description, robot: Robot) -> pin.GeometryModel:
@@ -156,13 +146,17 @@ def _group_by_pair(shapes: pin.GeometryModel, tree: pin.Model) -> dict:
     return groups
 
 
+def _supports(tree: pin.Model, joint: int) -> np.ndarray:
+    """Return for each joint of the tree whether it moves the link of ``joint``."""
+    chain_to_root = np.zeros(tree.nv, dtype=bool)
+    while joint:
+        chain_to_root[tree.joints[joint].idx_v] = True
+        joint = tree.parents[joint]
+    return chain_to_root
+
+
 def _link_name(description: Description, robot: Robot, joint: int) -> str:
     if joint:
         return description.joint(robot.tree.names[joint]).child
     children = {item.child for item in description.joints}
     return next(item.parent for item in description.joints if item.parent not in children)
-
-
-def _nearest(result: object, first: int, second: int) -> _Nearest:
-    return _Nearest(first, second, result.getNearestPoint1(), result.getNearestPoint2(),
-                    np.array(result.normal))
