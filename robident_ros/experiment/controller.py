@@ -130,4 +130,4 @@ class ComputedTorque:
         if len(drives.level):
             direction = np.tanh(drives.rows @ v_set / SLOW)
             friction = friction + drives.rows.T @ (drives.level * direction)
-        return np.clip(M @ a + bias + friction, -self._bound, self._bound)
+        return np.minimum(np.maximum(M @ a + bias + friction, -self._bound), self._bound)

@@ -16,7 +16,7 @@ from robident_ros.model.parameters import to_inertial
 from robident_ros.model.physical import is_positive_definite
 from robident_ros.model.robot import Robot
 
-NEWTON_STEPS = 20
+NEWTON_STEPS = 50
 SWEEPS = 100
 TOLERANCE = 1e-12
 
@@ -78,38 +78,45 @@ class Dynamics:
         """
         Solve A·a + Kᵀ(F∘tanh(K·(w + a·h/2) / width)) = b by Newton's method.
 
-        From rest in the middle, where tanh is steepest, its steps never overshoot; from the
-        estimated speed ``v`` they are fewer, but may.
+        The left side is the gradient of a convex function. A step that goes too far down its
+        slope and up again, as over a steep tanh, is halved.
         """
         K, level, width = self.drives.rows, self.drives.level, self.drives.width
+        a = 2 / h * (v - w)
+        direction = coulomb(K @ v, width)
+        error = A @ a + K.T @ (level * direction) - b
         tolerance = TOLERANCE * (1 + np.abs(b).max())
-        for start in (v, np.zeros_like(v)):
-            a = 2 / h * (start - w)
-            for _ in range(NEWTON_STEPS):
-                direction = coulomb(K @ (w + h / 2 * a), width)
-                error = A @ a + K.T @ (level * direction) - b
-                slope = level * (1 - direction**2) * h / (2 * width)
-                a = a - np.linalg.solve(A + (K.T * slope) @ K, error)
-                if np.abs(error).max() <= tolerance:
-                    return a
+        for _ in range(NEWTON_STEPS):
+            slope = level * (1 - direction**2) * h / (2 * width)
+            step = np.linalg.solve(A + (K.T * slope) @ K, error)
+            descent, scale = error @ step, 2.0
+            while scale == 2.0 or error @ step < -descent / 2:
+                scale /= 2
+                direction = coulomb(K @ (w + h / 2 * (a - scale * step)), width)
+                error = A @ (a - scale * step) + K.T @ (level * direction) - b
+            a = a - scale * step
+            if np.abs(error).max() <= tolerance:
+                break
         return a
 
     def _sharp(self, A: np.ndarray, b: np.ndarray, w: np.ndarray, h: float) -> np.ndarray:
         """
         Find friction within its level that opposes the speed after the step, w + a·h.
 
-        Drives that keep turning the same way have the full level. Where all can stick, they do.
-        Otherwise projected Gauss-Seidel finds which.
+        Drives that keep turning the same way have the full level. Where all would turn back and
+        can stick, they do. Otherwise projected Gauss-Seidel finds which.
         """
         K, level = self.drives.rows, self.drives.level
         force = level * np.sign(K @ w)
         a = np.linalg.solve(A, b - K.T @ force)
-        if np.all((K @ (w + h * a)) * force > 0):
+        sliding = (K @ (w + h * a)) * force > 0
+        if sliding.all():
             return a
         response = K @ np.linalg.solve(A, K.T) * h  # speed lost after the step per force
         free = K @ (w + h * np.linalg.solve(A, b))
-        force = np.linalg.lstsq(response, free)[0]
-        if np.any(np.abs(force) > level):
+        if not sliding.any():
+            force = np.linalg.lstsq(response, free)[0]
+        if sliding.any() or (np.abs(force) > level).any():
             force = _gauss_seidel(response, free, np.clip(force, -level, level), level)
         return np.linalg.solve(A, b - K.T @ force)
 

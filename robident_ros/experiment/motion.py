@@ -49,7 +49,7 @@ class Spline:
     """
 
     t: np.ndarray
-    coefficients: np.ndarray  # (degree + 1, pieces, n), powers of the time in the piece
+    coefficients: np.ndarray  # (pieces, degree + 1, n), powers 0, 1, … of the time in the piece
 
     @property
     def duration(self) -> float:
@@ -59,16 +59,22 @@ class Spline:
     def sample(self, t: np.ndarray) -> Sample:
         """Return positions, speeds and accelerations at times ``t``."""
         t = np.asarray(t, dtype=float)
-        inside = np.clip(t, self.t[0], self.t[-1])
-        piece = np.searchsorted(self.t[1:-1], inside, side='right')
-        x, coefficients = (inside - self.t[piece])[:, None], self.coefficients[:, piece]
-        q = v = a = np.zeros((len(t), coefficients.shape[2]))
-        for c in coefficients:  # Horner's scheme, with its two derivatives
-            a = a * x + 2 * v
-            v = v * x + q
-            q = q * x + c
+        inside = np.minimum(np.maximum(t, self.t[0]), self.t[-1])
+        piece = self.t[1:-1].searchsorted(inside, side='right')
+        powers = (inside - self.t[piece])[:, None] ** np.arange(self.coefficients.shape[1])
+        bases = (powers @ _DERIVATIVES[self.coefficients.shape[1]]).reshape(len(t), 3, -1)
+        q, v, a = (bases @ self.coefficients[piece]).swapaxes(0, 1)
         moving = (inside == t)[:, None]
         return q, v * moving, a * moving
+
+
+def _derivatives(count: int) -> np.ndarray:
+    """Return what makes of the powers of x, times this, the powers and their two derivatives."""
+    D = np.diag(np.arange(1.0, count), k=1)  # column k: the derivative of xᵏ
+    return np.hstack([np.eye(count), D, D @ D])
+
+
+_DERIVATIVES = {count: _derivatives(count) for count in range(2, 7)}
 
 
 def make_spline(t: np.ndarray, q: np.ndarray, v: np.ndarray | None = None,
@@ -89,9 +95,9 @@ def make_spline(t: np.ndarray, q: np.ndarray, v: np.ndarray | None = None,
     scaled = [np.asarray(values) for values in given]
     rows = [scaled[k][side] * h[:, None]**k for side in (slice(None, -1), slice(1, None))
             for k in range(len(given))]
-    coefficients = np.einsum('kp,kij->pij', basis, np.array(rows))
-    powers = np.arange(basis.shape[1])[::-1]
-    return Spline(t, read_only(coefficients / h[None, :, None]**powers[:, None, None]))
+    coefficients = np.einsum('kp,kij->ipj', basis[:, ::-1], np.array(rows))
+    return Spline(t, read_only(coefficients / h[:, None, None]
+                               ** np.arange(basis.shape[1])[:, None]))
 
 
 def rest_to_rest(start: np.ndarray, goal: np.ndarray, duration: float) -> Spline:

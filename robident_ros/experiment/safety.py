@@ -210,8 +210,8 @@ def stop_motion(q: np.ndarray, v: np.ndarray, limits: Limits, a: np.ndarray | No
         duration *= 1.1
     # Integral of the cubic speed with v₀, a₀ at the beginning and zeros at the end.
     T = duration
-    coefficients = [(2 * v + a * T) / T**3 / 4, (-3 * v - 2 * a * T) / T**2 / 3, a / 2, v, q]
-    return Spline(read_only([0, T]), read_only(coefficients)[:, None, :])
+    coefficients = [q, v, a / 2, (-3 * v - 2 * a * T) / T**2 / 3, (2 * v + a * T) / T**3 / 4]
+    return Spline(read_only([0, T]), read_only([coefficients]))
 
 
 def _peak_acceleration(v: np.ndarray, a: np.ndarray, T: float) -> np.ndarray:
