@@ -47,6 +47,14 @@ class SafetyStop(ExperimentError):
         self.joint, self.value, self.bound = joint, value, bound
 
 
+class ExcitationError(RobidentError):
+    """A trajectory cannot be designed or read."""
+
+
+class InfeasibleExcitation(ExcitationError):
+    """No trajectory within the limits was found; the message names the limit and by how much."""
+
+
 class RobidentWarning(UserWarning):
     """Something the user may accept but should know."""
 

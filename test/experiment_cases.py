@@ -1,13 +1,11 @@
 """Trajectories and robots that the tests of the experiment share."""
 
 from dataclasses import dataclass, replace
-from pathlib import Path
 
 import numpy as np
-from robident_ros.config import Config, load_config
+from robident_ros.config import Config
 from robident_ros.model.robot import load_robot, Robot
-
-ROOT = Path(__file__).parents[1]
+from shipped import ROOT
 
 
 @dataclass(frozen=True, eq=False)
@@ -19,6 +17,7 @@ class Fourier:
     sines: np.ndarray  # (n, K)
     cosines: np.ndarray
     period: float = 4.0
+    is_periodic: bool = True
 
     def sample(self, t: np.ndarray) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
         w = 2 * np.pi / self.period * np.arange(1, self.sines.shape[1] + 1)
@@ -42,11 +41,8 @@ def middle(robot: Robot) -> np.ndarray:
                    robot.limits.upper - 0.5)
 
 
-def shipped(name: str, config: Config | None = None) -> Robot:
-    """Load one of urdf/ with its configuration."""
-    path = ROOT / 'config' / f'{name}.yaml'
-    if config is None:
-        config = load_config(path if path.exists() else None)
+def configured(name: str, config: Config) -> Robot:
+    """Load one of urdf/ with another configuration than its own."""
     return load_robot(ROOT / 'urdf' / f'{name}.urdf', config)
 
 

@@ -1,6 +1,6 @@
 """Forward dynamics by MuJoCo against Pinocchio, and friction that slides and sticks."""
 
-from experiment_cases import chain, middle, shipped
+from experiment_cases import chain, configured, middle
 import numpy as np
 import pinocchio as pin
 import pytest
@@ -9,6 +9,7 @@ from robident_ros.errors import ModelError, RobidentWarning
 from robident_ros.experiment.truth import perturbed_parameters
 from robident_ros.model.regressor import torque_regressor
 from robident_ros.model.robot import load_robot, Robot
+from shipped import shipped
 
 pytest.importorskip('mujoco')
 from robident_ros.experiment.dynamics import Dynamics  # noqa: E402, I100
@@ -22,8 +23,8 @@ def inverse(robot: Robot, theta: np.ndarray, *state: np.ndarray) -> np.ndarray:
 @pytest.mark.parametrize('spread', [0.0, 0.4])
 def test_mujoco_forward_undoes_pinocchio_inverse(name: str, spread: float) -> None:
     """The acceleration from the effort of (q, v, a) is a (1e-8: some 1e-10 of round-off)."""
-    config = None if name == 'parallelogram' else Config(drives=DriveOptions(terms=()))
-    robot = shipped(name, config)
+    robot = shipped(name) if name == 'parallelogram' else configured(
+        name, Config(drives=DriveOptions(terms=())))
     theta = perturbed_parameters(robot, 1, spread)
     dynamics = Dynamics(robot, theta, 0.0)
     rng = np.random.default_rng(2)
@@ -32,6 +33,14 @@ def test_mujoco_forward_undoes_pinocchio_inverse(name: str, spread: float) -> No
         q = 0.3 * q + middle(robot)
         M, bias = dynamics.rigid_body(q, v)
         np.testing.assert_allclose(M @ a + bias, inverse(robot, theta, q, v, a), atol=1e-8)
+
+
+def test_any_kind_of_joint_is_simulated() -> None:
+    robot = load_robot(chain(('', '', ''), kinds=('prismatic', 'continuous', 'revolute')))
+    dynamics = Dynamics(robot, robot.theta, 0.0)
+    q, v, a = np.random.default_rng(9).normal(size=(3, 3))
+    M, bias = dynamics.rigid_body(q, v)
+    np.testing.assert_allclose(M @ a + bias, inverse(robot, robot.theta, q, v, a), atol=1e-9)
 
 
 def test_mass_matrix_is_pinocchios() -> None:
@@ -48,8 +57,8 @@ def test_all_drive_terms_act_as_in_the_regressor(width: float) -> None:
     """Coupled rotors and friction, offsets: effort = d(q, v, a)·θ at the speed of the middle."""
     names = [f'joint{i}' for i in range(1, 7)]
     drives = DriveOptions(couplings={'joint6': {'joint5': 1.0, 'joint6': 1.0}},
-                          rotor_inertia={name: 0.1 for name in names}, coulomb_width=width)
-    robot = shipped('arm6', Config(drives=drives))
+                          rotor_inertia=dict.fromkeys(names, 0.1), coulomb_width=width)
+    robot = configured('arm6', Config(drives=drives))
     theta = np.array(robot.theta)
     theta[robot.drive_columns] = np.random.default_rng(4).uniform(0.1, 1,
                                                                   len(robot.drive_columns))
@@ -64,7 +73,7 @@ def test_all_drive_terms_act_as_in_the_regressor(width: float) -> None:
 
 def test_gravity_and_locked_joints_are_the_robots() -> None:
     model = ModelOptions(gravity=(0.0, 9.81, 0.0), locked={'joint2': 0.7, 'joint4': -0.4})
-    robot = shipped('arm6', Config(model=model))
+    robot = configured('arm6', Config(model=model))
     dynamics = Dynamics(robot, robot.theta, 0.0)
     q, v, a = np.random.default_rng(6).normal(size=(3, 4))
     M, bias = dynamics.rigid_body(q, v)

@@ -3,7 +3,7 @@
 from experiment_cases import Fourier
 import numpy as np
 import pytest
-from robident_ros.experiment.motion import make_spline, Paced, Periodic, rest_to_rest
+from robident_ros.experiment.motion import make_spline, Paced, Played, rest_to_rest
 
 
 def random_points(rng: np.random.Generator, count: int = 5) -> tuple[np.ndarray, ...]:
@@ -55,13 +55,13 @@ def test_rest_to_rest_has_the_published_peaks() -> None:
 
 
 @pytest.fixture
-def wave() -> Periodic:
+def wave() -> Played:
     rng = np.random.default_rng(4)
     trajectory = Fourier(('a', 'b'), rng.normal(size=2), *rng.normal(size=(2, 2, 3)))
-    return Periodic(trajectory, (1, 0), 8.0)
+    return Played(trajectory, (1, 0), 8.0)
 
 
-def test_periodic_motion_repeats_and_reorders(wave: Periodic) -> None:
+def test_periodic_motion_repeats_and_reorders(wave: Played) -> None:
     t = np.linspace(-3, 3, 7)
     for found, later, own in zip(wave.sample(t), wave.sample(t + 8), wave.trajectory.sample(t)):
         np.testing.assert_allclose(found, later, atol=1e-12)
@@ -69,7 +69,7 @@ def test_periodic_motion_repeats_and_reorders(wave: Periodic) -> None:
 
 
 @pytest.mark.parametrize('rising', [True, False])
-def test_paced_motion_has_its_own_derivatives(wave: Periodic, rising: bool) -> None:
+def test_paced_motion_has_its_own_derivatives(wave: Played, rising: bool) -> None:
     """Speed and acceleration are those of the position (central differences, 1e-6 s)."""
     paced = Paced(wave, 0.3, 2.0, rising)
     t, h = np.linspace(0.1, 1.9, 40), 1e-6
@@ -79,7 +79,7 @@ def test_paced_motion_has_its_own_derivatives(wave: Periodic, rising: bool) -> N
         np.testing.assert_allclose(paced.sample(t)[k + 1], slope, atol=1e-7)
 
 
-def test_ramp_joins_rest_and_motion(wave: Periodic) -> None:
+def test_ramp_joins_rest_and_motion(wave: Played) -> None:
     """A rising pace begins at rest and ends in the motion's own state, half its time ahead."""
     paced = Paced(wave, -1.0, 2.0, rising=True)
     q, v, a = paced.sample(np.array([0.0, 2.0]))

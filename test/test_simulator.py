@@ -2,7 +2,7 @@
 
 from dataclasses import replace
 
-from experiment_cases import chain, middle, random_trajectory, shipped
+from experiment_cases import chain, configured, middle, random_trajectory
 import numpy as np
 import pinocchio as pin
 import pytest
@@ -14,12 +14,13 @@ from robident_ros.experiment.timeline import plan_timeline, Timeline
 from robident_ros.model.base import base_parameters
 from robident_ros.model.regressor import stack, torque_regressor
 from robident_ros.model.robot import load_robot, Robot
+from shipped import shipped
 
 pytest.importorskip('mujoco')
 from robident_ros.experiment.simulator import record, Simulator  # noqa: E402, I100
 
 EXACT = SimulationOptions(position_resolution=0.0, velocity_noise=0.0, effort_noise=0.0)
-EXPERIMENT = ExperimentOptions(periods=1)
+EXPERIMENT = ExperimentOptions(periods=1, ramp_s=1.0)
 
 
 def with_drives(robot: Robot, **options: float) -> SimulationOptions:
@@ -59,7 +60,7 @@ def test_effort_is_inverse_dynamics_with_friction(name: str, width: float) -> No
     To 1e-4 N·m of some 25: the bias is that of a speed estimated within h²/2 of the jerk.
     """
     config = shipped(name).config
-    robot = shipped(name, replace(config, drives=DriveOptions(coulomb_width=width)))
+    robot = configured(name, replace(config, drives=DriveOptions(coulomb_width=width)))
     simulator = Simulator(robot, with_drives(robot), middle(robot))
     follow(simulator, plan(robot))
     q, v, a, effort = run(simulator, 4000)
@@ -81,7 +82,7 @@ def test_speeds_and_accelerations_are_central_differences() -> None:
 
 def test_noise_free_recording_identifies_exactly() -> None:
     """Least squares on a recording without noise finds the true base parameters (to 1e-3)."""
-    robot = shipped('kuka_ir361', Config(drives=DriveOptions(coulomb_width=0.05)))
+    robot = configured('kuka_ir361', Config(drives=DriveOptions(coulomb_width=0.05)))
     simulator = Simulator(robot, with_drives(robot), middle(robot))
     trajectory = random_trajectory(robot, amplitude=0.25)
     follow(simulator, plan_timeline(trajectory, middle(robot), robot, EXPERIMENT))
@@ -161,7 +162,7 @@ def test_encoders_have_a_resolution_and_efforts_noise() -> None:
 
 def test_gains_turn_efforts_into_currents() -> None:
     gains = {'joint1': 20.0, 'joint2': 10.0}
-    robot = shipped('arm6', Config(drives=DriveOptions(gains=gains)))
+    robot = configured('arm6', Config(drives=DriveOptions(gains=gains)))
     simulator = Simulator(robot, EXACT, middle(robot))
     expected = simulator.effort / [20, 10, 1, 1, 1, 1]
     np.testing.assert_allclose(simulator.measure().effort, expected)
@@ -241,7 +242,7 @@ FAULTS = {
 @pytest.mark.parametrize('fault', FAULTS)
 def test_fault_ends_in_a_hold(fault: str) -> None:
     """
-    What goes wrong one second into the periods is found, and the robot comes to rest.
+    What goes wrong in full motion is found, and the robot comes to rest.
 
     Within 0.35 s it is found, within another 0.4 s the command is at rest on the planned path.
     """
@@ -250,7 +251,7 @@ def test_fault_ends_in_a_hold(fault: str) -> None:
     simulator = Simulator(robot, SimulationOptions(), middle(robot))
     timeline = plan(robot)
     monitor = Monitor(Envelope(robot, EXPERIMENT.envelope))
-    begin = timeline.phase('periods').start + 1.0
+    begin = timeline.phase('periods').start
     state = None
     while simulator.t < timeline.duration:
         command = timeline.sample(np.array([simulator.t]))[0][0]

@@ -2,15 +2,18 @@
 
 from dataclasses import dataclass, replace
 
-from experiment_cases import (chain, Fourier, middle, random_trajectory, shipped, with_limits)
+from experiment_cases import (chain, configured, Fourier, middle, random_trajectory,
+                              with_limits)
 import numpy as np
 import pytest
-from robident_ros.config import ExperimentOptions
+from robident_ros.config import Config, ExperimentOptions, WorkspaceOptions
 from robident_ros.errors import ExperimentError, UnsafeMotion
-from robident_ros.experiment.motion import make_spline
+from robident_ros.excitation.fourier import FourierTrajectory, make_basis
+from robident_ros.experiment.motion import make_spline, rest_to_rest, Spline
 from robident_ros.experiment.timeline import plan_timeline, Timeline
 from robident_ros.model.collision import CollisionModel
 from robident_ros.model.robot import load_robot, Robot
+from shipped import shipped
 
 OPTIONS = ExperimentOptions(periods=2)
 NAMES = ['approach', 'ramp_in', 'periods', 'ramp_out', 'return']
@@ -83,6 +86,17 @@ def test_periods_are_the_trajectory(arm: Robot, timeline: Timeline) -> None:
     start = timeline.phase('periods').start
     for found, expected in zip(timeline.sample(start + t), random_trajectory(arm).sample(t)):
         np.testing.assert_allclose(found, expected, atol=1e-9)
+
+
+def test_designed_trajectories_are_played(arm: Robot) -> None:
+    """The excitation stage's own Fourier series fits, as it is."""
+    basis = make_basis(arm.joint_names, 0.25, (1, 2))
+    coefficients = 0.05 * np.random.default_rng(0).normal(size=basis.mask.shape)
+    trajectory = FourierTrajectory(basis, coefficients)
+    timeline = plan_timeline(trajectory, np.zeros(6), arm, OPTIONS)
+    t = np.linspace(0, 8, 33)
+    found = timeline.sample(timeline.phase('periods').start + t)[0]
+    np.testing.assert_allclose(found, trajectory.sample(t)[0], atol=1e-9)
 
 
 # --- phases and points ---------------------------------------------------------------------------
@@ -272,15 +286,13 @@ def test_passive_joints_have_limits_too() -> None:
         plan_timeline(trajectory, trajectory.center, robot, OPTIONS)
 
 
-def test_workspace_is_part_of_the_check(arm: Robot) -> None:
-    workspace = replace(OPTIONS.envelope.workspace, frame='tool0', floor=0.2)
-    envelope = replace(OPTIONS.envelope, workspace=workspace)
-    options = replace(OPTIONS, envelope=envelope)
+def test_workspace_is_part_of_the_check() -> None:
+    arm = configured('arm6', Config(workspace=WorkspaceOptions('tool0', floor=0.2)))
     trajectory = random_trajectory(arm, amplitude=0.02)
-    plan_timeline(trajectory, np.zeros(6), arm, options)
+    plan_timeline(trajectory, np.zeros(6), arm, OPTIONS)
     low = np.array([0.0, 1.6, 0.0, 0.0, 0.0, 0.0])
-    with pytest.raises(UnsafeMotion, match='z of tool0: place'):
-        plan_timeline(trajectory, low, arm, options)
+    with pytest.raises(UnsafeMotion, match='workspace lower z: distance outside'):
+        plan_timeline(trajectory, low, arm, OPTIONS)
 
 
 @pytest.mark.parametrize('names, message', [
@@ -320,8 +332,39 @@ class Drifting(Fourier):
 
 def test_trajectory_that_is_not_periodic_is_refused(rods: Robot) -> None:
     drifting = Drifting(*vars(random_trajectory(rods)).values())
-    with pytest.raises(ExperimentError, match='position of j1 changes by 0.004 from the end'):
+    with pytest.raises(ExperimentError, match='position of j1 differs by 0.004 at its ends'):
         plan_timeline(drifting, np.zeros(3), rods, OPTIONS)
+
+
+def test_motion_that_is_not_periodic_is_played_once_between_rests(rods: Robot) -> None:
+    """It needs no ramps; one that begins or ends with speed cannot be joined smoothly."""
+    goal = np.array([0.4, 0.2, -0.3])
+    once = Once(rods.joint_names, rest_to_rest(np.zeros(3), goal, 3.0))
+    timeline = plan_timeline(once, np.full(3, 0.1), rods, OPTIONS)
+    assert [phase.name for phase in timeline.phases] == ['approach', 'periods', 'return']
+    start, end = timeline.phase('periods').start, timeline.phase('periods').end
+    assert end - start == 3.0
+    np.testing.assert_allclose(timeline.sample(np.array([start, end]))[0], [0 * goal, goal],
+                               atol=1e-9)
+    moving = Once(rods.joint_names, make_spline([0, 3], [0 * goal, goal]))
+    with pytest.raises(ExperimentError, match='velocity of j1 differs by .* expected rest, since'):
+        plan_timeline(moving, np.zeros(3), rods, OPTIONS)
+
+
+@dataclass(frozen=True, eq=False)
+class Once:
+    """A trajectory that is a spline, and cannot be repeated."""
+
+    joint_names: tuple[str, ...]
+    spline: Spline
+    is_periodic: bool = False
+
+    @property
+    def period(self) -> float:
+        return self.spline.duration
+
+    def sample(self, t: np.ndarray) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+        return self.spline.sample(t)
 
 
 @pytest.mark.parametrize('period', [0.0, -1.0, np.inf, np.nan])

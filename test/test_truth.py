@@ -1,6 +1,6 @@
 """True parameters of a simulated robot: changed, known, and possible."""
 
-from experiment_cases import chain, shipped
+from experiment_cases import chain
 import numpy as np
 import pytest
 from robident_ros.config import Config, DriveOptions, SimulationOptions
@@ -8,6 +8,7 @@ from robident_ros.errors import ConfigError, ModelError
 from robident_ros.experiment.truth import check_possible, perturbed_parameters, true_parameters
 from robident_ros.model.physical import judge_link
 from robident_ros.model.robot import load_robot, Robot
+from shipped import shipped
 
 
 @pytest.mark.parametrize('name', ['arm6', 'arm7', 'kuka_ir361'])

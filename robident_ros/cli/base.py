@@ -13,8 +13,8 @@ def add_parser(subparsers: argparse._SubParsersAction) -> None:
     """Declare the command."""
     parser = subparsers.add_parser(
         'base', help='count and show the base parameters of a robot',
-        description='Show which combinations of dynamic parameters a robot\'s torques depend on, '
-        'with their values in the URDF, and whether its links are physically consistent.')
+        description='Show on which combinations of dynamic parameters the torques of a robot '
+        'depend, with their values in the URDF, and whether its links are physically consistent.')
     add_robot_options(parser)
     parser.add_argument('--route', default='d', choices=('d', 'd0', 'h', 'dh'),
                         help='regressor: torque, torque at rest, energy, energy differences')
@@ -59,8 +59,8 @@ def _as_data(robot, base, verdicts) -> dict:
 
 def _as_text(robot, base, verdicts) -> str:
     values = base.K @ robot.theta
-    numbers = [[base.names[i], f'{values[i]:.5g}' if abs(values[i]) > ROUND_OFF else '0', robot.parameters[base.kept[i]].unit,
-                base.relation(i)] for i in range(len(base.kept))]
+    numbers = [[name, _number(values[i]), robot.parameters[base.kept[i]].unit, base.relation(i)]
+               for i, name in enumerate(base.names)]
     links = [[verdict.joint, f'{verdict.mass:.4g}', _word(verdict)] for verdict in verdicts]
     return '\n'.join([
         f'{robot.name}: {len(robot.joint_names)} joints ({", ".join(robot.joint_names)})',
@@ -69,6 +69,10 @@ def _as_text(robot, base, verdicts) -> str:
         format_table(['base', 'URDF value', 'unit', 'relation'], numbers, right=(1,)), '',
         format_table(['link of', 'mass [kg]', 'physically consistent'], links, right=(1,)), '',
         _certainty(base)])
+
+
+def _number(value: float) -> str:
+    return f'{value:.5g}' if abs(value) > ROUND_OFF else '0'
 
 
 def _word(verdict) -> str:

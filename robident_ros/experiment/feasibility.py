@@ -12,9 +12,9 @@ from typing import Protocol
 import numpy as np
 from robident_ros.config import ExperimentOptions
 from robident_ros.errors import UnsafeMotion
-from robident_ros.experiment.motion import Periodic, Sample
+from robident_ros.excitation.constraints import DECIMETRE, is_limited, Motion, WorkspaceFamily
+from robident_ros.experiment.motion import Played, Sample
 from robident_ros.experiment.units import joint_units
-from robident_ros.experiment.workspace import Workspace
 from robident_ros.model.collision import CollisionModel
 from robident_ros.model.regressor import torque_regressor_chunks
 from robident_ros.model.robot import Robot
@@ -30,7 +30,7 @@ _ADVICE = {
     'velocity': 'design the trajectory for these limits, or correct model: limits',
     'acceleration': 'design the trajectory for these limits, or lengthen experiment: ramp_s',
     'effort': 'design the trajectory for these limits, or correct model: limits',
-    'place': 'design the trajectory within the workspace, or start from another pose',
+    'distance outside': 'design the trajectory within the workspace, or start from another pose',
     'distance': 'start from another pose, or correct experiment: clearance',
 }
 
@@ -88,7 +88,7 @@ def check_motion(timeline: PhasedMotion, robot: Robot, options: ExperimentOption
     """
     found = []
     for quantities in (_joint_quantities(timeline, robot), _passive_quantities(timeline, robot),
-                       _workspace_quantities(timeline, robot, options),
+                       _workspace_quantities(timeline, robot),
                        _distance_quantities(timeline, collision, options)):
         if quantities is not None:
             found += _find_extremes(timeline, quantities)
@@ -142,16 +142,16 @@ def _passive_quantities(timeline: PhasedMotion, robot: Robot) -> _Quantities | N
                        np.array([joint.upper for joint in joints] + velocity), evaluate, STEP)
 
 
-def _workspace_quantities(timeline: PhasedMotion, robot: Robot,
-                          options: ExperimentOptions) -> _Quantities | None:
-    workspace = Workspace(robot, options.envelope.workspace)
-    if workspace.frame is None:
+def _workspace_quantities(timeline: PhasedMotion, robot: Robot) -> _Quantities | None:
+    if not is_limited(robot.config.workspace):
         return None
-    labels = [('place', f'{axis} of {workspace.frame}', 'm') for axis in 'xyz']
-    return _Quantities(
-        labels, workspace.lower, workspace.upper,
-        lambda t: np.array([workspace.position(q) for q in timeline.sample(t)[0]]),
-        COLLISION_STEP)
+    family = WorkspaceFamily(robot, robot.config.workspace)
+
+    def evaluate(t: np.ndarray) -> np.ndarray:
+        return family.rows(Motion(robot, *timeline.sample(t))).T * DECIMETRE
+    count = len(family.names)
+    return _Quantities([('distance outside', f'workspace {name}', 'm') for name in family.names],
+                       np.full(count, -np.inf), np.zeros(count), evaluate, COLLISION_STEP)
 
 
 def _distance_quantities(timeline: PhasedMotion, collision: CollisionModel,
@@ -179,7 +179,7 @@ def _times(timeline: PhasedMotion, step: float) -> np.ndarray:
     times = []
     for phase in timeline.phases:
         motion = phase.motion
-        length = motion.trajectory.period if isinstance(motion, Periodic) else motion.duration
+        length = motion.trajectory.period if isinstance(motion, Played) else motion.duration
         times.append(phase.start + np.linspace(0, length, int(np.ceil(length / step)) + 1))
     return np.concatenate(times)
 

@@ -2,7 +2,7 @@
 Motions: anything with ``duration`` (s) and ``sample(t) -> (q, v, a)``, arrays (N, n).
 
 A motion is built from three kinds: a spline through timed points as joint_trajectory_controller
-interpolates them, a trajectory repeated periodically, and another motion at a changing pace.
+interpolates them, a trajectory as it is played, and another motion at a changing pace.
 """
 
 from dataclasses import dataclass
@@ -10,6 +10,7 @@ from typing import Protocol
 
 import numpy as np
 from robident_ros.arrays import read_only
+from robident_ros.excitation.trajectory import Trajectory
 
 Sample = tuple[np.ndarray, np.ndarray, np.ndarray]
 
@@ -19,16 +20,6 @@ _QUINTIC = np.array([
     [6, -15, 10, 0, 0, 0], [-3, 7, -4, 0, 0, 0], [0.5, -1, 0.5, 0, 0, 0]])
 _CUBIC = np.array([[2, -3, 0, 1], [1, -2, 1, 0], [-2, 3, 0, 0], [1, -1, 0, 0]])
 _LINEAR = np.array([[-1, 1], [1, 0]])
-
-
-class Trajectory(Protocol):
-    """What excites the robot: periodic, with exact derivatives."""
-
-    period: float
-    joint_names: tuple[str, ...]
-
-    def sample(self, t: np.ndarray) -> Sample:
-        """Return positions, speeds and accelerations, (N, n) each, at times ``t`` (N,)."""
 
 
 class Motion(Protocol):
@@ -107,18 +98,18 @@ def rest_to_rest(start: np.ndarray, goal: np.ndarray, duration: float) -> Spline
 
 
 @dataclass(frozen=True, eq=False)
-class Periodic:
-    """A trajectory repeated for ``duration`` (s), at any time before and after too."""
+class Played:
+    """A trajectory played for ``duration`` (s), beginning with its time zero."""
 
     trajectory: Trajectory
     columns: tuple[int, ...]  # of the trajectory, in the robot's order of joints
     duration: float
 
     def sample(self, t: np.ndarray) -> Sample:
-        """Return positions, speeds and accelerations at times ``t``."""
-        phase = np.mod(t, self.trajectory.period)
-        q, v, a = (np.asarray(values)[:, self.columns]
-                   for values in self.trajectory.sample(phase))
+        """Return positions, speeds and accelerations; a periodic one is so before and after."""
+        period = self.trajectory.period
+        t = np.mod(t, period) if self.trajectory.is_periodic else np.clip(t, 0, period)
+        q, v, a = (np.asarray(values)[:, self.columns] for values in self.trajectory.sample(t))
         return q, v, a
 
 

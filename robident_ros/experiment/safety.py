@@ -70,7 +70,7 @@ class Envelope:
         self.joint_names = robot.joint_names
         self.options = options
         self._units = joint_units(robot, robot.joint_names)
-        self._workspace = Workspace(robot, options.workspace)
+        self._workspace = Workspace(robot)
 
     def check(self, state: JointState, now: float,
               command: np.ndarray | None = None) -> Verdict:
@@ -95,7 +95,7 @@ class Envelope:
         inside = (values >= self.lower) & (values <= self.upper) & np.isfinite(values)
         if not inside.all():
             return self._explain(values, inside)
-        return SAFE if self._workspace.frame is None else self._check_workspace(state.q)
+        return self._check_workspace(state.q) if self._workspace.is_limited else SAFE
 
     def check_command(self, q: np.ndarray, v: np.ndarray | None = None) -> Verdict:
         """Judge a command before it is sent: finite, and within the bounds of what is measured."""
@@ -126,15 +126,12 @@ class Envelope:
                        kind)
 
     def _check_workspace(self, q: np.ndarray) -> Verdict:
-        workspace = self._workspace
-        place = workspace.position(q)
-        for axis, value, lower, upper in zip('xyz', place, workspace.lower, workspace.upper):
-            if not lower <= value <= upper:
-                bound = lower if value < lower else upper
-                return Verdict(False, f'{workspace.frame}: {axis} = {value:.4g} m leaves the '
-                               f'workspace at {bound:.4g} m', workspace.frame, float(value),
-                               float(bound), 'workspace')
-        return SAFE
+        violation = self._workspace.violation(q)
+        if violation is None:
+            return SAFE
+        what, value, bound = violation
+        return Verdict(False, f'workspace: {what} of the watched link is {value:.4g} m, beyond '
+                       f'{bound:.4g} m', what, value, bound, 'workspace')
 
 
 class Monitor:

@@ -3,7 +3,8 @@ The timeline: approach → ramp in → periods → ramp out → return, smooth t
 
 The approach and the return are quintics from rest to rest in joint space. The ramps play the
 trajectory itself at a pace that rises from rest to full speed, so that they need no room of
-their own. Whoever plans a timeline gets one that was checked (see ``feasibility``).
+their own; a trajectory that is not periodic, hence begins and ends at rest, needs none. Whoever
+plans a timeline gets one that was checked (see ``feasibility``).
 """
 
 from dataclasses import dataclass
@@ -12,9 +13,9 @@ import numpy as np
 from robident_ros.arrays import read_only
 from robident_ros.config import ExperimentOptions
 from robident_ros.errors import did_you_mean, ExperimentError, UnsafeMotion
+from robident_ros.excitation.trajectory import Trajectory
 from robident_ros.experiment.feasibility import check_motion, Extreme
-from robident_ros.experiment.motion import (Motion, Paced, Periodic, rest_to_rest, Sample,
-                                            Trajectory)
+from robident_ros.experiment.motion import Motion, Paced, Played, rest_to_rest, Sample
 from robident_ros.model.collision import CollisionModel
 from robident_ros.model.robot import Limits, Robot
 
@@ -71,7 +72,7 @@ class Timeline:
         raise ExperimentError(f'timeline: there is no phase {name!r}, {did_you_mean(name, names)}')
 
     def phase_at(self, t: float) -> Phase:
-        """Return the phase at a time; before the first it is the first, after the last the last."""
+        """Return the phase at a time: the first one before it begins, the last one after it."""
         return next((phase for phase in self.phases if t < phase.end), self.phases[-1])
 
     def sample(self, t: np.ndarray) -> Sample:
@@ -127,25 +128,26 @@ def plan_timeline(trajectory: Trajectory, q_start: np.ndarray, robot: Robot,
     columns = match_joints(trajectory.joint_names, robot.joint_names, 'trajectory')
     q_start = read_only(q_start)
     _check_start(q_start, robot)
-    _check_period(trajectory)
+    _check_ends(trajectory)
     if collision is None:
         collision = CollisionModel(robot.description, robot)
-    periodic = Periodic(trajectory, columns, options.periods * trajectory.period)
+    passes = options.periods if trajectory.is_periodic else 1
+    played = Played(trajectory, columns, passes * trajectory.period)
     once = Timeline(robot.joint_names, (Phase(
-        'periods', 0.0, Periodic(trajectory, columns, trajectory.period)),))
+        'periods', 0.0, Played(trajectory, columns, trajectory.period)),))
     check_motion(once, robot, options, collision)  # no ramp can mend the trajectory itself
-    *shorter, longest = _ramp_durations(trajectory.period, options)
+    *shorter, longest = _ramp_durations(trajectory, options)
     for ramp_s in shorter:
         try:
-            return _plan(periodic, q_start, ramp_s, robot, options, collision)
+            return _plan(played, q_start, ramp_s, robot, options, collision)
         except UnsafeMotion:
             pass  # a longer ramp is gentler, and begins elsewhere on the path
-    return _plan(periodic, q_start, longest, robot, options, collision)
+    return _plan(played, q_start, longest, robot, options, collision)
 
 
-def _plan(periodic: Periodic, q_start: np.ndarray, ramp_s: float, robot: Robot,
+def _plan(played: Played, q_start: np.ndarray, ramp_s: float, robot: Robot,
           options: ExperimentOptions, collision: CollisionModel) -> Timeline:
-    timeline = _assemble(periodic, q_start, ramp_s, robot, options)
+    timeline = _assemble(played, q_start, ramp_s, robot, options)
     extremes = check_motion(timeline, robot, options, collision)
     return Timeline(timeline.joint_names, timeline.phases, extremes)
 
@@ -180,38 +182,44 @@ def _check_start(q_start: np.ndarray, robot: Robot) -> None:
                                   'number; check the joint states')
 
 
-def _check_period(trajectory: Trajectory) -> None:
-    """Refuse a trajectory that does not end as it begins: every repetition would jump."""
+def _check_ends(trajectory: Trajectory) -> None:
+    """Refuse a trajectory that does not end as it begins, or neither moves once between rests."""
     if not (np.isfinite(trajectory.period) and trajectory.period > 0):
         raise ExperimentError(f'trajectory: period is {trajectory.period} s, expected a positive '
                               'number')
-    t = np.array([0.0, trajectory.period])
-    scale = np.linspace(0, trajectory.period, 50)
-    for values, dense, quantity in zip(trajectory.sample(t), trajectory.sample(scale),
-                                       ('position', 'velocity', 'acceleration')):
-        step = np.abs(values[1] - values[0])
-        allowed = PERIODICITY * (1 + np.abs(dense).max(axis=0))
-        for name, found, limit in zip(trajectory.joint_names, step, allowed):
-            if not found <= limit:
-                raise ExperimentError(
-                    f'trajectory: {quantity} of {name} changes by {found:.3g} from the end of '
-                    'the period to its beginning, expected a periodic trajectory')
+    ends = trajectory.sample(np.array([0.0, trajectory.period]))
+    dense = trajectory.sample(np.linspace(0, trajectory.period, 50))
+    for k, quantity in enumerate(('position', 'velocity', 'acceleration')):
+        if trajectory.is_periodic:
+            steps, expected = np.abs(ends[k][1] - ends[k][0]), 'the same at both ends'
+        elif k == 0:
+            continue
+        else:
+            steps, expected = np.abs(ends[k]).max(axis=0), 'rest, since it is not periodic'
+        allowed = PERIODICITY * (1 + np.abs(dense[k]).max(axis=0))
+        for name, step, limit in zip(trajectory.joint_names, steps, allowed):
+            if not step <= limit:
+                raise ExperimentError(f'trajectory: {quantity} of {name} differs by {step:.3g} '
+                                      f'at its ends, expected {expected}')
 
 
-def _ramp_durations(period: float, options: ExperimentOptions) -> tuple[float, ...]:
+def _ramp_durations(trajectory: Trajectory, options: ExperimentOptions) -> tuple[float, ...]:
+    if not trajectory.is_periodic:
+        return (0.0,)
     if options.ramp_s is not None:
         return (options.ramp_s,)
-    return (period / 2, period, 2 * period)
+    return (trajectory.period / 2, trajectory.period, 2 * trajectory.period)
 
 
-def _assemble(periodic: Periodic, q_start: np.ndarray, ramp_s: float, robot: Robot,
+def _assemble(played: Played, q_start: np.ndarray, ramp_s: float, robot: Robot,
               options: ExperimentOptions) -> Timeline:
-    ramp_in = Paced(periodic, -ramp_s / 2, ramp_s, rising=True)
-    ramp_out = Paced(periodic, 0.0, ramp_s, rising=False)
-    q_ready, q_end = ramp_in.sample(np.zeros(1))[0][0], ramp_out.sample(np.array([ramp_s]))[0][0]
-    parts: list[tuple[str, Motion]] = [
-        ('approach', _transfer(q_start, q_ready, robot, options)), ('ramp_in', ramp_in),
-        ('periods', periodic), ('ramp_out', ramp_out)]
+    parts: list[tuple[str, Motion]] = [('periods', played)]
+    if played.trajectory.is_periodic:  # it moves at its beginning and its end
+        parts = [('ramp_in', Paced(played, -ramp_s / 2, ramp_s, rising=True)), *parts,
+                 ('ramp_out', Paced(played, 0.0, ramp_s, rising=False))]
+    q_ready = parts[0][1].sample(np.zeros(1))[0][0]
+    q_end = parts[-1][1].sample(np.array([parts[-1][1].duration]))[0][0]
+    parts.insert(0, ('approach', _transfer(q_start, q_ready, robot, options)))
     if options.return_to_start:
         parts.append(('return', _transfer(q_end, q_start, robot, options)))
     phases, start = [], 0.0

@@ -1,55 +1,39 @@
-"""The workspace: a box that one frame of the robot must not leave."""
-
-from functools import cached_property
+"""The workspace of one measured position: fast, where the excitation stage has it batched."""
 
 import numpy as np
 import pinocchio as pin
-from robident_ros.config import WorkspaceOptions
-from robident_ros.errors import ConfigError, did_you_mean
+from robident_ros.excitation.constraints import is_limited, workspace_box
+from robident_ros.model.points import end_effector
 from robident_ros.model.robot import Robot
 
 
 class Workspace:
-    """Bounds of a frame's origin in the root frame, in m; without any it is not watched."""
+    """Where the watched link of a robot's configuration may be, in the root frame, in m."""
 
-    def __init__(self, robot: Robot, options: WorkspaceOptions) -> None:
-        self._robot = robot
-        self.frame = options.frame
-        self.lower = _corner(options.lower, -np.inf, 'lower')
-        self.upper = _corner(options.upper, np.inf, 'upper')
-        if options.floor is not None:
-            self.lower[2] = max(self.lower[2], options.floor)
-        for axis, low, high in zip('xyz', self.lower, self.upper):
-            if low > high:
-                raise ConfigError(f'experiment: envelope: workspace: lower {axis} {low} is above '
-                                  f'upper {axis} {high}')
-        if self.frame is None and np.isfinite([*self.lower, *self.upper]).any():
-            raise ConfigError('experiment: envelope: workspace: frame: is missing; name the link '
-                              'that is watched')
-        if self.frame is not None and not robot.tree.existFrame(self.frame):
-            known = [frame.name for frame in robot.tree.frames]
-            raise ConfigError(f'experiment: envelope: workspace: frame: there is no '
-                              f'{self.frame!r}, {did_you_mean(self.frame, known)}')
-
-    @cached_property
-    def _frame_id(self) -> int:
-        return self._robot.tree.getFrameId(self.frame)
-
-    @cached_property
-    def _data(self) -> pin.Data:
-        return self._robot.tree.createData()
+    def __init__(self, robot: Robot) -> None:
+        options = robot.config.workspace
+        self._robot, self._data = robot, robot.tree.createData()
+        self.is_limited = is_limited(options)
+        self._lower, self._upper = workspace_box(options)
+        self._radius, self._height = options.keep_out_radius, options.keep_out_height
+        if self.is_limited:
+            point = end_effector(robot, options.link)
+            self._joint, self._local = int(point.joints[0]) + 1, point.local[0]
 
     def position(self, q: np.ndarray) -> np.ndarray:
-        """Return x, y, z of the frame's origin at one position of the active joints."""
-        tree, joint_map = self._robot.tree, self._robot.joint_map
-        pin.forwardKinematics(tree, self._data, joint_map.G @ q + joint_map.c)
-        return pin.updateFramePlacement(tree, self._data, self._frame_id).translation
+        """Return x, y, z of the watched link's origin at one position of the active joints."""
+        joint_map = self._robot.joint_map
+        pin.forwardKinematics(self._robot.tree, self._data, joint_map.G @ q + joint_map.c)
+        return self._data.oMi[self._joint].act(self._local)
 
-
-def _corner(values: tuple[float, ...] | None, default: float, key: str) -> np.ndarray:
-    if values is None:
-        return np.full(3, default)
-    if len(values) != 3:
-        raise ConfigError(f'experiment: envelope: workspace: {key}: has {len(values)} numbers, '
-                          'expected three (x, y, z)')
-    return np.array(values)
+    def violation(self, q: np.ndarray) -> tuple[str, float, float] | None:
+        """Return the coordinate that is outside, its value and its bound; None inside."""
+        place = self.position(q)
+        for axis, value, lower, upper in zip('xyz', place, self._lower, self._upper):
+            if not lower <= value <= upper:
+                return axis, float(value), float(lower if value < lower else upper)
+        if self._radius is not None and place[2] < self._height:
+            radius = float(np.hypot(place[0], place[1]))
+            if radius < self._radius:
+                return 'distance from the z axis', radius, self._radius
+        return None

@@ -70,7 +70,7 @@ class BaseParameters:
         return K
 
     def reduce(self, W: np.ndarray) -> np.ndarray:
-        """Return the base columns of a regressor (…, p): W @ θ = reduce(W) @ (K @ θ)."""
+        """Return the base columns of a regressor (…, p), so that W·θ is this times K·θ."""
         return W[..., self.kept]
 
     def to_standard(self, theta_b: np.ndarray) -> np.ndarray:

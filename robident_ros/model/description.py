@@ -80,20 +80,15 @@ class Description:
                 root.remove(child)
         for link in root.iter('link'):
             for shape in [*link.findall('visual'), *link.findall('collision')]:
-                if not shapes or shape.tag == 'visual' or not _is_primitive(shape):
+                if not shapes or shape.tag == 'visual' or not is_primitive(shape):
                     link.remove(shape)
         for joint in root.iter('joint'):
             _make_plain(joint)
         return ElementTree.tostring(root, encoding='unicode')
 
-    def links_with_meshes_only(self) -> tuple[str, ...]:
-        """Return the links whose collision shapes are there, but none of them a primitive."""
-        root = ElementTree.fromstring(self.xml)
-        return tuple(link.get('name') for link in root.iter('link') if link.find('collision')
-                     is not None and not any(map(_is_primitive, link.findall('collision'))))
 
-
-def _is_primitive(collision: Element) -> bool:
+def is_primitive(collision: Element) -> bool:
+    """Whether a collision shape is a box, a cylinder or a sphere."""
     return any(collision.find(f'geometry/{kind}') is not None for kind in PRIMITIVES)
 
 
@@ -122,7 +117,7 @@ def read_description(source: str | Path) -> Description:
         root = _parse(text, label)
     _check_links(root, label)
     joints = tuple(_read_joint(element, label) for element in root.findall('joint'))
-    _check_tree(joints, {link.get('name') for link in root.findall('link')}, label)
+    _check_tree(joints, [link.get('name') for link in root.findall('link')], label)
     return Description(root.get('name') or 'robot', text, label, joints)
 
 
@@ -268,10 +263,11 @@ def _read_mimic(element: Element, where: str) -> Mimic | None:
                  _number(mimic, 'offset', where, 0.0))
 
 
-def _check_tree(joints: tuple[Joint, ...], links: set[str], label: str) -> None:
-    """Refuse what is not one tree of links with unique joint names."""
-    for name in _repeated([joint.name for joint in joints]):
-        raise ModelError(f'{label}: joint name {name!r} stands twice')
+def _check_tree(joints: tuple[Joint, ...], links: list[str], label: str) -> None:
+    """Refuse what is not one tree of links with unique names."""
+    for kind, names in (('joint', [joint.name for joint in joints]), ('link', links)):
+        for name in _repeated(names):
+            raise ModelError(f'{label}: {kind} name {name!r} stands twice')
     for name in _repeated([joint.child for joint in joints]):
         raise ModelError(f'{label}: link {name!r} is the child of two joints; say closed loops '
                          'with <mimic> or the configuration key model: followers')
@@ -282,10 +278,21 @@ def _check_tree(joints: tuple[Joint, ...], links: set[str], label: str) -> None:
                                  + did_you_mean(link, links))
     if not any(joint.kind in MOVABLE for joint in joints):
         raise ModelError(f'{label}: has no movable joint')
+    _check_connected(joints, set(links), label)
+
+
+def _check_connected(joints: tuple[Joint, ...], links: set[str], label: str) -> None:
     roots = links - {joint.child for joint in joints}
     if len(roots) != 1:
-        found = ', '.join(sorted(roots)) or 'none (the joints form a cycle)'
+        found = ', '.join(sorted(roots)) or 'none (the joints form a ring)'
         raise ModelError(f'{label}: expected one root link, found {found}')
+    reached, children = set(), roots
+    while children:
+        reached |= children
+        children = {joint.child for joint in joints if joint.parent in children}
+    if reached != links:
+        raise ModelError(f'{label}: links {", ".join(sorted(links - reached))} are not connected '
+                         'to the root')
 
 
 def _repeated(names: list[str]) -> Iterator[str]:
