@@ -1,0 +1,166 @@
+"""
+Physically consistent standard parameters: bodies that fit the torques, near the URDF's bodies.
+
+Every pseudo-inertia is positive definite, rotor inertia and friction are not negative. The data
+leave many directions of the standard parameters open, and a bare fit lets masses run away to
+hundreds of kilograms there; the log-det divergence from the a-priori links, whitened by them,
+keeps those directions near the URDF. Its weight follows from the data (discrepancy principle):
+as large as possible while the residual's norm stays within ``budget`` of the best consistent
+fit. So better data say more, and exact data are reproduced.
+"""
+
+from dataclasses import dataclass
+
+import numpy as np
+from robident_ros.arrays import read_only
+from robident_ros.errors import SolverFailed
+from robident_ros.estimation.cones import ConeProgramme, to_matrix
+from robident_ros.estimation.prior import Prior
+from robident_ros.estimation.problem import Problem
+from robident_ros.model.base import BaseParameters
+from robident_ros.model.parameters import M, MX
+from robident_ros.model.physical import from_pseudo_inertia, pseudo_inertia
+from robident_ros.model.robot import Robot
+
+NOT_NEGATIVE = ('Ia', 'Fv', 'Fc')
+# Weights of the prior tried, in units of the residual variance. The lowest stands for "none".
+LIGHTEST, HEAVIEST = 1e-3, 1e6
+SEARCH = 9  # solutions in the search for the weight; each halves its logarithm's interval
+
+
+@dataclass(frozen=True, eq=False)
+class Consistent:
+    """
+    Consistent standard parameters.
+
+    ``weight`` is that of the prior, ``loss`` the relative rise of the residual's norm over the
+    unconstrained fit, ``divergence`` each link's distance from its a-priori self.
+    """
+
+    theta: np.ndarray
+    weight: float
+    loss: float
+    divergence: np.ndarray
+    prior: Prior
+
+
+@dataclass(frozen=True)
+class Bounds:
+    """Optional bounds: mass relative to the a-priori mass, centre of mass in the joint frame."""
+
+    mass: tuple[float, float] | None = None
+    com: float | None = None
+
+
+def estimate_consistent(problem: Problem, robot: Robot, base: BaseParameters, prior: Prior,
+                        budget: float = 0.005, weight: float | None = None,
+                        bounds: Bounds = Bounds()) -> Consistent:
+    """
+    Estimate consistent standard parameters.
+
+    :param problem: in all base parameters of ``base``.
+    :param budget: rise of the residual's norm that the prior may cost, over the consistent fit
+        that it influences least.
+    :param weight: of the prior; default: the largest within the budget.
+    """
+    T, shift = _whitening(robot, prior)
+    programme = _programme(problem, robot, base, T, shift, prior, bounds)
+    unconstrained = problem.cost(problem.solve())
+    variance = max(unconstrained / max(problem.rows - len(problem.names), 1), np.finfo(float).tiny)
+
+    def fit(w: float) -> tuple[float, np.ndarray]:
+        theta = T @ programme.solve(w * variance) + shift
+        return problem.cost(base.K @ theta), theta
+
+    if weight is None:
+        weight, cost, theta = _heaviest_within(fit, budget)
+    else:
+        cost, theta = fit(weight)
+    theta = _inside(theta, robot)
+    loss = np.sqrt(cost / unconstrained) - 1 if unconstrained > 0 else 0.0
+    return Consistent(read_only(theta), float(weight), float(loss),
+                      read_only(_divergences(robot, theta, prior)), prior)
+
+
+def _heaviest_within(fit, budget: float) -> tuple[float, float, np.ndarray]:
+    """Return the largest weight whose residual is within the budget, by bisection."""
+    best, theta = fit(LIGHTEST)
+    bound = (1 + budget)**2 * best
+    found = (LIGHTEST, best, theta)
+    low, high = np.log(LIGHTEST), np.log(HEAVIEST)
+    for _ in range(SEARCH):
+        middle = (low + high) / 2
+        try:
+            cost, theta = fit(np.exp(middle))
+        except SolverFailed:
+            cost = np.inf
+        if cost <= bound:
+            low, found = middle, (float(np.exp(middle)), cost, theta)
+        else:
+            high = middle
+    return found
+
+
+def _whitening(robot: Robot, prior: Prior) -> tuple[np.ndarray, np.ndarray]:
+    """
+    Return T and a shift with θ = T·x + shift.
+
+    x holds the ten entries of each whitened pseudo-inertia, then the drive parameters.
+    """
+    p, links = len(robot.parameters), len(robot.link_columns)
+    T = np.zeros((p, 10 * links + len(robot.drive_columns)))
+    for link, column in enumerate(robot.link_columns):
+        L = np.linalg.cholesky(pseudo_inertia(prior.theta[column:column + 10]))
+        for k in range(10):
+            entry = to_matrix(np.eye(10)[k])
+            T[column:column + 10, 10 * link + k] = from_pseudo_inertia(L @ entry @ L.T)
+    T[robot.drive_columns, 10 * links + np.arange(len(robot.drive_columns))] = 1
+    return T, np.zeros(p)
+
+
+def _programme(problem: Problem, robot: Robot, base: BaseParameters, T: np.ndarray,
+               shift: np.ndarray, prior: Prior, bounds: Bounds) -> ConeProgramme:
+    G, h = _inequalities(robot, prior, bounds)
+    AK = problem.A @ base.K
+    return ConeProgramme(AK @ T, problem.y - AK @ shift, len(robot.link_columns), G @ T,
+                         h - G @ shift)
+
+
+def _inequalities(robot: Robot, prior: Prior, bounds: Bounds) -> tuple[np.ndarray, np.ndarray]:
+    """Return G·θ ≥ h: drive terms not negative, and the optional bounds."""
+    unit = np.eye(len(robot.parameters))
+    rows = [(unit[i], 0.0) for i, parameter in enumerate(robot.parameters)
+            if parameter.symbol in NOT_NEGATIVE]
+    for column in robot.link_columns:
+        mass = unit[column + M]
+        if bounds.mass is not None:
+            low, high = np.array(bounds.mass) * prior.theta[column + M]
+            rows += [(mass, low), (-mass, -high)]
+        if bounds.com is not None:
+            for axis in range(3):
+                first = unit[column + MX + axis]
+                rows += [(bounds.com * mass - first, 0.0), (bounds.com * mass + first, 0.0)]
+    if not rows:
+        return np.zeros((1, len(unit))), np.full(1, -1.0)
+    return np.array([row for row, _ in rows]), np.array([bound for _, bound in rows])
+
+
+def _inside(theta: np.ndarray, robot: Robot) -> np.ndarray:
+    """Remove the solver's round-off: what is just below zero is zero."""
+    theta = np.array(theta)
+    for i, parameter in enumerate(robot.parameters):
+        if parameter.symbol in NOT_NEGATIVE:
+            theta[i] = max(theta[i], 0.0)
+    return theta
+
+
+def _divergences(robot: Robot, theta: np.ndarray, prior: Prior) -> np.ndarray:
+    """Return tr P̃ − log det P̃ − 4 of each link."""
+    values = []
+    for column in robot.link_columns:
+        own, apriori = (pseudo_inertia(t[column:column + 10]) for t in (theta, prior.theta))
+        whitened = np.linalg.solve(apriori, own)
+        values.append(np.trace(whitened) - np.linalg.slogdet(whitened)[1] - 4)
+    return np.array(values)
+
+
