@@ -86,11 +86,43 @@ class DriveOptions:
 
 
 @dataclass(frozen=True)
+class EstimatorOptions:
+    """How samples become parameters."""
+
+    weighting: str = option(
+        'residual', 'weights of the joints: none, the residual of each joint by itself, or the '
+        'measured noise (maximum likelihood where it is white)',
+        choices=('none', 'residual', 'noise'))
+    coulomb: str = option(
+        'auto', 'Coulomb friction: a sharp sign, a smooth rise over drives: coulomb_width, or '
+        'whichever predicts unseen parts of the recording better', choices=('sign', 'smooth',
+                                                                            'auto'))
+    robust: bool = option(False, 'whether to give outliers among the samples less weight')
+    essential_std: float = option(
+        10.0, 'parameters less certain than this are candidates for removal', '%', minimum=0)
+    essential_level: float = option(
+        0.05, 'significance at which a removal is refused by the F-test', minimum=0)
+    prior_budget: float = option(
+        0.005, 'how much larger the residual may become, as a share, for the sake of staying '
+        'near the links of the URDF', minimum=0)
+    prior_weight: float | None = option(
+        None, 'weight of the URDF in the consistent estimate; default: the largest within '
+        'prior_budget', minimum=0)
+    mass_bounds: tuple[float, ...] | None = option(
+        (0.2, 5.0), 'least and largest mass of a link, as multiples of its mass in the URDF; '
+        'given up where the data plainly contradict it')
+    com_bound: float | None = option(
+        None, 'largest coordinate of a centre of mass in its joint frame', 'm', minimum=0)
+    segments: int = option(10, 'parts of the recording for cross-validation', minimum=2)
+
+
+@dataclass(frozen=True)
 class Config:
     """All sections of a configuration file."""
 
     model: ModelOptions = option(ModelOptions, 'the robot')
     drives: DriveOptions = option(DriveOptions, 'its drives')
+    estimation: EstimatorOptions = option(EstimatorOptions, 'how parameters are estimated')
 
 
 def load_config(path: str | Path | None) -> Config:

@@ -9,7 +9,8 @@ as large as possible while the residual's norm stays within ``budget`` of the be
 fit. So better data say more, and exact data are reproduced.
 """
 
-from dataclasses import dataclass
+from collections.abc import Callable
+from dataclasses import dataclass, replace
 
 import numpy as np
 from robident_ros.arrays import read_only
@@ -25,7 +26,14 @@ from robident_ros.model.robot import Robot
 NOT_NEGATIVE = ('Ia', 'Fv', 'Fc')
 # Weights of the prior tried, in units of the residual variance. The lowest stands for "none".
 LIGHTEST, HEAVIEST = 1e-3, 1e6
+# Bounds on mass that raise the residual by this share are contradicted by the data.
+CONTRADICTION = 0.02
+EXACT = 1e-4  # residuals below this fraction of the efforts count as if they were this large
 SEARCH = 9  # solutions in the search for the weight; each halves its logarithm's interval
+
+
+# weight of the prior → cost and parameters
+Fit = Callable[[float], tuple[float, np.ndarray]]
 
 
 @dataclass(frozen=True, eq=False)
@@ -34,13 +42,15 @@ class Consistent:
     Consistent standard parameters.
 
     ``weight`` is that of the prior, ``loss`` the relative rise of the residual's norm over the
-    unconstrained fit, ``divergence`` each link's distance from its a-priori self.
+    unconstrained fit, ``divergence`` each link's distance from its a-priori self; ``bounded``
+    says whether the bounds on mass were kept.
     """
 
     theta: np.ndarray
     weight: float
     loss: float
     divergence: np.ndarray
+    bounded: bool
     prior: Prior
 
 
@@ -63,15 +73,20 @@ def estimate_consistent(problem: Problem, robot: Robot, base: BaseParameters, pr
         that it influences least.
     :param weight: of the prior; default: the largest within the budget.
     """
-    T, shift = _whitening(robot, prior)
-    programme = _programme(problem, robot, base, T, shift, prior, bounds)
+    T = _whitening(robot, prior)
     unconstrained = problem.cost(problem.solve())
-    variance = max(unconstrained / max(problem.rows - len(problem.names), 1), np.finfo(float).tiny)
+    # Where data are all but exact, the prior must still be seen by the solver.
+    variance = max(unconstrained, EXACT**2 * float(problem.y @ problem.y)) / problem.rows
 
-    def fit(w: float) -> tuple[float, np.ndarray]:
-        theta = T @ programme.solve(w * variance) + shift
-        return problem.cost(base.K @ theta), theta
+    def fitter(bounds: Bounds) -> Fit:
+        programme = _programme(problem, robot, base, T, prior, bounds)
 
+        def fit(w: float) -> tuple[float, np.ndarray]:
+            theta = T @ programme.solve(w * variance)
+            return problem.cost(base.K @ theta), theta
+        return fit
+
+    fit, bounded = _bounded(fitter, bounds)
     if weight is None:
         weight, cost, theta = _heaviest_within(fit, budget)
     else:
@@ -79,10 +94,24 @@ def estimate_consistent(problem: Problem, robot: Robot, base: BaseParameters, pr
     theta = _inside(theta, robot)
     loss = np.sqrt(cost / unconstrained) - 1 if unconstrained > 0 else 0.0
     return Consistent(read_only(theta), float(weight), float(loss),
-                      read_only(_divergences(robot, theta, prior)), prior)
+                      read_only(_divergences(robot, theta, prior)), bounded, prior)
 
 
-def _heaviest_within(fit, budget: float) -> tuple[float, float, np.ndarray]:
+def _bounded(fitter: Callable[[Bounds], Fit], bounds: Bounds) -> tuple[Fit, bool]:
+    """
+    Return the bounded fit, or the one without bounds on mass where the data contradict them.
+
+    A URDF may have masses that nobody ever weighed. Bounds that cost this much are wrong.
+    """
+    if bounds.mass is None:
+        return fitter(bounds), False
+    with_bounds, without = fitter(bounds), fitter(replace(bounds, mass=None))
+    if with_bounds(LIGHTEST)[0] > (1 + CONTRADICTION)**2 * without(LIGHTEST)[0]:
+        return without, False
+    return with_bounds, True
+
+
+def _heaviest_within(fit: Fit, budget: float) -> tuple[float, float, np.ndarray]:
     """Return the largest weight whose residual is within the budget, by bisection."""
     best, theta = fit(LIGHTEST)
     bound = (1 + budget)**2 * best
@@ -101,29 +130,23 @@ def _heaviest_within(fit, budget: float) -> tuple[float, float, np.ndarray]:
     return found
 
 
-def _whitening(robot: Robot, prior: Prior) -> tuple[np.ndarray, np.ndarray]:
-    """
-    Return T and a shift with θ = T·x + shift.
-
-    x holds the ten entries of each whitened pseudo-inertia, then the drive parameters.
-    """
-    p, links = len(robot.parameters), len(robot.link_columns)
-    T = np.zeros((p, 10 * links + len(robot.drive_columns)))
+def _whitening(robot: Robot, prior: Prior) -> np.ndarray:
+    """Return T with θ = T·x: x holds ten entries of P̃ for each link, then drive parameters."""
+    links, drives = len(robot.link_columns), len(robot.drive_columns)
+    T = np.zeros((len(robot.parameters), 10 * links + drives))
     for link, column in enumerate(robot.link_columns):
         L = np.linalg.cholesky(pseudo_inertia(prior.theta[column:column + 10]))
         for k in range(10):
             entry = to_matrix(np.eye(10)[k])
             T[column:column + 10, 10 * link + k] = from_pseudo_inertia(L @ entry @ L.T)
-    T[robot.drive_columns, 10 * links + np.arange(len(robot.drive_columns))] = 1
-    return T, np.zeros(p)
+    T[robot.drive_columns, 10 * links + np.arange(drives)] = 1
+    return T
 
 
 def _programme(problem: Problem, robot: Robot, base: BaseParameters, T: np.ndarray,
-               shift: np.ndarray, prior: Prior, bounds: Bounds) -> ConeProgramme:
+               prior: Prior, bounds: Bounds) -> ConeProgramme:
     G, h = _inequalities(robot, prior, bounds)
-    AK = problem.A @ base.K
-    return ConeProgramme(AK @ T, problem.y - AK @ shift, len(robot.link_columns), G @ T,
-                         h - G @ shift)
+    return ConeProgramme(problem.A @ base.K @ T, problem.y, len(robot.link_columns), G @ T, h)
 
 
 def _inequalities(robot: Robot, prior: Prior, bounds: Bounds) -> tuple[np.ndarray, np.ndarray]:
@@ -131,9 +154,9 @@ def _inequalities(robot: Robot, prior: Prior, bounds: Bounds) -> tuple[np.ndarra
     unit = np.eye(len(robot.parameters))
     rows = [(unit[i], 0.0) for i, parameter in enumerate(robot.parameters)
             if parameter.symbol in NOT_NEGATIVE]
-    for column in robot.link_columns:
+    for joint, column in zip(robot.tree_joint_names, robot.link_columns):
         mass = unit[column + M]
-        if bounds.mass is not None:
+        if bounds.mass is not None and joint not in prior.invented:
             low, high = np.array(bounds.mass) * prior.theta[column + M]
             rows += [(mass, low), (-mass, -high)]
         if bounds.com is not None:

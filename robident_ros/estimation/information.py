@@ -8,7 +8,7 @@ row (Bierman's sequential form is the same operation) and parts of a recording c
 left out after the fact. Normal equations would square the condition number; this does not.
 """
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 
@@ -51,15 +51,23 @@ class SquareRootInformation:
         :param y: efforts (N, n).
         :param weights: factors of the rows (N, n); a row of weight zero does not count.
         """
+        blocks = [np.take(W[j].T, columns, axis=0).T for j, columns in enumerate(self.standard)]
+        return self.update_blocks(blocks, y, weights)
+
+    def update_blocks(self, blocks: Sequence[np.ndarray], y: np.ndarray,
+                      weights: np.ndarray | None = None) -> 'SquareRootInformation':
+        """Do the same from the columns ``standard[j]`` of each joint, (N, ·) each."""
         factors, counts = [], np.array(self.counts)
-        for j, (columns, factor) in enumerate(zip(self.standard, self.factors)):
-            rows = np.empty((len(columns) + 1, len(y)))
-            np.take(W[j].T, columns, axis=0, out=rows[:-1])
-            rows[-1] = y[:, j]
+        for j, (block, factor) in enumerate(zip(blocks, self.factors)):
+            rows = np.empty((len(factor), len(y)))
+            rows[:-1], rows[-1] = block.T, y[:, j]
             if weights is not None:
-                rows *= weights[:, j]
-            factors.append(_absorb(factor, rows.T, 0))
-            counts[j] += len(y) if weights is None else np.count_nonzero(weights[:, j])
+                valid = weights[:, j] > 0
+                rows = rows[:, valid] * weights[valid, j]
+            if rows.shape[1]:
+                factor = _absorb(factor, rows.T, 0)
+            factors.append(factor)
+            counts[j] += rows.shape[1]
         return replace(self, factors=tuple(factors), counts=counts)
 
     def __add__(self, other: 'SquareRootInformation') -> 'SquareRootInformation':
