@@ -7,7 +7,7 @@ key, a wrong type or a value out of range is a ConfigError that starts with the 
 
 from collections.abc import Mapping
 from dataclasses import asdict, dataclass, field, fields, is_dataclass, MISSING
-from math import isfinite
+from math import isfinite, pi
 from pathlib import Path
 from types import NoneType, UnionType
 from typing import Any, get_args, get_origin, get_type_hints, TypeVar, Union
@@ -17,6 +17,11 @@ import yaml
 
 SCHEMA = 'robident_config/1'
 DRIVE_TERMS = ('Ia', 'Fv', 'Fc', 'off')
+# Factor from a unit of a foreign file to the one used here.
+UNITS = {'s': 1.0, 'ms': 1e-3, 'us': 1e-6, 'ns': 1e-9, 'rad': 1.0, 'deg': pi / 180,
+         'rev': 2 * pi, 'm': 1.0, 'mm': 1e-3, 'rad/s': 1.0, 'deg/s': pi / 180,
+         'rpm': 2 * pi / 60, 'm/s': 1.0, 'mm/s': 1e-3, 'N·m': 1.0, 'Nm': 1.0, 'mNm': 1e-3,
+         'kNm': 1e3, 'N': 1.0, 'A': 1.0, 'mA': 1e-3}
 
 T = TypeVar('T')
 
@@ -86,6 +91,83 @@ class DriveOptions:
 
 
 @dataclass(frozen=True)
+class ChannelOptions:
+    """Where one quantity stands in a foreign text file, and in what unit."""
+
+    file: str | None = option(
+        None, 'file it stands in, inside the folder that is read; default: the file that is read')
+    columns: tuple[str, ...] | None = option(
+        None, 'names of the columns in the header line, one per joint')
+    first_column: int | None = option(
+        None, 'number of the first of its columns, which stand side by side in the order of '
+        'the joints; the first column of a file is 1. Default: all columns of the file', minimum=1)
+    one_per_line: bool = option(
+        False, 'whether the file has one number per line: all joints of the first sample, then '
+        'those of the second, and so on')
+    unit: str | None = option(
+        None, 'unit of the numbers; default: s, rad (or m), rad/s, N·m', choices=tuple(UNITS))
+    scale: float = option(1.0, 'factor on the numbers, e.g. radians per encoder count')
+    side: str = option(
+        'motor', 'whether it was measured on the motor side of the reduction or on the joint side',
+        choices=('motor', 'joint'))
+
+
+@dataclass(frozen=True)
+class RecordingOptions:
+    """What to read from a recording; the rest describes text files of foreign layout."""
+
+    topic: str = option('/joint_states', 'topic of the joint states in a bag')
+    rename: Mapping[str, str] = option(
+        dict, "joint names of the recording that differ from the robot's: recorded: own")
+    joints: tuple[str, ...] = option(
+        (), 'for a foreign file: joint names, in the order of the columns')
+    rate_hz: float | None = option(
+        None, 'for a foreign file without time: samples per second', 'Hz', minimum=0)
+    time: ChannelOptions | None = option(None, 'for a foreign file: the time')
+    position: ChannelOptions | None = option(None, 'for a foreign file: the positions')
+    velocity: ChannelOptions | None = option(None, 'for a foreign file: the velocities')
+    effort: ChannelOptions | None = option(None, 'for a foreign file: efforts or currents')
+    reduction: Mapping[str, Mapping[str, float]] = option(
+        dict, 'for motors behind gears: the position of each motor as gear ratios of the joints '
+        'that turn it, q_motor = R·q; efforts go the other way, τ = Rᵀ·τ_motor. A motor is '
+        'called by its joint; those not named turn one to one')
+    position_offset: Mapping[str, float] = option(
+        dict, 'added to joint positions, to reach the zero of the robot description', 'rad or m')
+
+
+@dataclass(frozen=True)
+class ProcessingOptions:
+    """How a recording becomes samples."""
+
+    start_s: float | None = option(None, 'leave out what lies before this time', 's')
+    stop_s: float | None = option(None, 'leave out what lies behind this time', 's')
+    average_periods: bool = option(
+        True, 'whether to average over periods where the motion repeats itself')
+    period_s: float | None = option(
+        None, 'length of a period; default: found in the data', 's', minimum=0)
+    harmonics: int | None = option(
+        None, 'highest harmonic of the positions of a periodic motion; default: the highest '
+        'that stands out of the noise', minimum=1)
+    cutoff_hz: float | None = option(
+        None, 'cutoff of the low-pass filter on both sides of τ = W·χ; default: the frequency '
+        'up to which the motion stands out of its noise', 'Hz', minimum=0)
+    decimation: int | None = option(
+        None, 'keep every such row behind the filter; default: as many as it leaves '
+        'independent, 0.4 · rate / cutoff', minimum=1)
+    min_speed: float | None = option(
+        None, 'samples of a joint slower than this are dropped, as the direction of friction is '
+        'in doubt; default: three standard deviations of the velocity noise, at least 1 % of the '
+        'highest speed', 'rad/s or m/s', minimum=0)
+    effort_limits: Mapping[str, float] = option(
+        dict, 'efforts at or above which a joint is saturated and its samples are dropped; '
+        'default: where the highest value recurs exactly, as clipping makes it', 'N·m or N')
+    gap_s: float | None = option(
+        None, 'a pause between samples longer than this is a gap, which is not bridged; default: '
+        'a quarter of the period of the cutoff frequency, at least three sampling steps', 's',
+        minimum=0)
+
+
+@dataclass(frozen=True)
 class EstimatorOptions:
     """How samples become parameters."""
 
@@ -122,6 +204,8 @@ class Config:
 
     model: ModelOptions = option(ModelOptions, 'the robot')
     drives: DriveOptions = option(DriveOptions, 'its drives')
+    recording: RecordingOptions = option(RecordingOptions, 'where measured data stand')
+    processing: ProcessingOptions = option(ProcessingOptions, 'how they become samples')
     estimation: EstimatorOptions = option(EstimatorOptions, 'how parameters are estimated')
 
 
@@ -232,7 +316,7 @@ def _check_range(value: Any, metadata: Mapping, where: str) -> None:
     minimum, choices = metadata.get('minimum'), metadata.get('choices')
     if minimum is not None and value is not None and value < minimum:
         raise ConfigError(f'{where}: is {value}, expected at least {minimum}')
-    if choices is not None:
+    if choices is not None and value is not None:
         for item in value if isinstance(value, tuple) else (value,):
             if item not in choices:
                 raise ConfigError(f'{where}: unknown {item!r}, {did_you_mean(item, choices)}')

@@ -32,6 +32,10 @@ class SolverFailed(EstimationError):
     """A numerical solver gave no answer."""
 
 
+class RecordingError(RobidentError):
+    """Measured data cannot be read, or do not hold what was asked for."""
+
+
 class RobidentWarning(UserWarning):
     """Something the user may accept but should know."""
 
