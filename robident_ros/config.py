@@ -9,6 +9,7 @@ from collections.abc import Mapping
 from dataclasses import asdict, dataclass, field, fields, is_dataclass, MISSING
 from math import isfinite, pi
 from pathlib import Path
+import re
 from types import NoneType, UnionType
 from typing import Any, get_args, get_origin, get_type_hints, TypeVar, Union
 
@@ -231,7 +232,15 @@ def dump_config(config: Config) -> str:
 
 
 class _StrictLoader(yaml.SafeLoader):
-    """SafeLoader that refuses a key written twice, which YAML would silently overwrite."""
+    """
+    SafeLoader that refuses a key written twice, which YAML would silently overwrite.
+
+    Only true and false are truth values, as in YAML 1.2: ``off`` is the name of a parameter.
+    """
+
+    yaml_implicit_resolvers = {
+        first: [(tag, pattern) for tag, pattern in resolvers if not tag.endswith(':bool')]
+        for first, resolvers in yaml.SafeLoader.yaml_implicit_resolvers.items()}
 
     def construct_mapping(self, node: yaml.MappingNode, deep: bool = False) -> dict:
         keys = [key.value for key, _ in node.value]
@@ -239,6 +248,10 @@ class _StrictLoader(yaml.SafeLoader):
             raise yaml.constructor.ConstructorError(
                 None, None, f'key {key!r} stands twice', node.start_mark)
         return super().construct_mapping(node, deep)
+
+
+_StrictLoader.add_implicit_resolver(
+    'tag:yaml.org,2002:bool', re.compile('^(?:true|True|TRUE|false|False|FALSE)$'), list('tTfF'))
 
 
 def read_yaml(path: str | Path) -> dict:

@@ -115,12 +115,37 @@ def solve_problem(problem: Problem, deviations: np.ndarray,
                         variance)
 
 
-def robust_weights(residuals: np.ndarray) -> np.ndarray:
+def robust_weights(residuals: np.ndarray, weights: np.ndarray | None = None) -> np.ndarray:
     """
     Return row weights (N, n) that silence outliers: the square root of Tukey's biweight.
 
     The scale of each joint is the median of its absolute residuals, which outliers do not move.
+
+    :param weights: rows of weight zero do not count for the scale.
     """
-    scale = np.median(np.abs(residuals), axis=0) / NORMAL_MAD
-    u = residuals / (BIWEIGHT * np.where(scale > 0, scale, np.inf))
+    size = np.abs(residuals)
+    if weights is not None:
+        size = np.where(weights > 0, size, np.nan)
+    scale = np.nan_to_num(np.nanmedian(size, axis=0)) / NORMAL_MAD
+    u = np.nan_to_num(residuals) / (BIWEIGHT * np.where(scale > 0, scale, np.inf))
     return np.clip(1 - u**2, 0, None)
+
+
+def correlation_length(residuals: np.ndarray) -> float:
+    """
+    Return how many samples of residuals (N, n) say as much as one independent sample.
+
+    This is 1 + 2·Σ ρ_k, over the lags up to the first at which the correlation ρ_k is lost in
+    its own noise, in the mean of the joints; 1 for white residuals.
+    """
+    residuals = np.nan_to_num(residuals)
+    residuals = residuals[:, np.any(residuals, axis=0)]
+    count = len(residuals)
+    if count < 3 or not residuals.size:
+        return 1.0
+    spectrum = np.fft.rfft(residuals - residuals.mean(axis=0), 2 * count, axis=0)
+    correlation = np.fft.irfft(np.abs(spectrum)**2, axis=0)[:count]
+    rho = correlation[1:] / np.maximum(correlation[0], np.finfo(float).tiny)
+    lost = np.argmax(np.vstack([rho, np.zeros(rho.shape[1])]) < 2 / np.sqrt(count), axis=0)
+    sums = [1 + 2 * rho[:lag, j].sum() for j, lag in enumerate(lost)]
+    return float(max(np.mean(sums), 1.0))

@@ -7,6 +7,7 @@ one of them would halve the error.
 """
 
 from collections.abc import Iterator
+from dataclasses import replace
 from itertools import combinations
 
 import numpy as np
@@ -21,6 +22,7 @@ CONSTANT = 1e-6  # of its mean: an effort that varies less was not measured
 POOR = 0.2  # relative error from which mistakes are looked for
 TRIED = 400  # samples that mistakes are tried on
 CERTAIN = 5.0  # standard deviations below zero at which friction is negative beyond doubt
+IMPOSSIBLE = 0.5  # rise of the residual that possible bodies cost: something else is wrong
 WRAPS = 4 * np.pi  # rad; a revolute joint that goes further is rather in degrees
 
 
@@ -120,3 +122,50 @@ def _error(robot: Robot, base: BaseParameters, q: np.ndarray, v: np.ndarray, a: 
     beta, *_ = np.linalg.lstsq(train / scale, tau[::2].T.ravel(), rcond=1e-9)
     unseen = tau[1::2].T.ravel()
     return float(np.linalg.norm(test @ (beta / scale) - unseen) / np.linalg.norm(unseen))
+
+
+def describe(setting, q: np.ndarray) -> list[str]:
+    """Say what the data and the robot show before anything is estimated."""
+    robot, notes = setting.robot, suspect_degrees(setting.robot, q)
+    for name, flag, spread in zip(robot.joint_names, setting.still, np.ptp(q, axis=0)):
+        if flag:
+            notes.append(f'joint {name!r} does not move (range {spread:.2g}): its rotor inertia '
+                         'and friction are not identified and keep their a-priori values')
+    for name, flag in zip(robot.joint_names, setting.silent):
+        if flag:
+            notes.append(f'joint {name!r}: effort is constant or unknown, so it has no say; what '
+                         'the other joints show is identified')
+    if setting.prior.mended:
+        notes.append('the URDF has no possible body for the links of '
+                     f'{", ".join(setting.prior.mended)}; the nearest ones that are stand in as '
+                     'prior of the consistent estimate')
+    if setting.prior.invented:
+        notes.append('the URDF has no inertial for the links of '
+                     f'{", ".join(setting.prior.invented)}; solid spheres of a typical mass '
+                     'stand in as prior of the consistent estimate')
+    return notes
+
+
+def describe_signs(setting, solution, consistent) -> list[str]:
+    """Say whose efforts seem to count in the wrong direction."""
+    robot, estimate = setting.robot, solution.estimate
+    wrong = suspect_signs(estimate.names, estimate.beta, estimate.std, robot)
+    if not wrong and consistent.loss > IMPOSSIBLE and _fits_reversed(setting, solution):
+        wrong = list(robot.joint_names)
+    if not wrong:
+        return []
+    gains = ', '.join(f'{name}: -1' for name in wrong)
+    return [f'the effort of {", ".join(wrong)} seems to have the wrong sign: friction would '
+            f'drive the joint; if so, set drives: gains: {{{gains}}}']
+
+
+def _fits_reversed(setting, solution) -> bool:
+    """Return whether possible bodies fit the reversed efforts much better."""
+    from robident_ros.estimation.consistent import estimate_consistent
+    problem = solution.problem
+    costs = []
+    for candidate in (problem, replace(problem, y=-problem.y)):
+        fit = estimate_consistent(candidate, setting.robot, setting.base, setting.prior,
+                                  weight=1e-3)
+        costs.append(candidate.cost(setting.base.K @ fit.theta))
+    return costs[1] < costs[0] / 4
