@@ -10,6 +10,7 @@ MANIFEST = ElementTree.parse(Path(__file__).parent / 'package.xml').getroot()
 
 EXTRAS = {
     'fast': ['numba'],
+    'plot': ['matplotlib'],
     'sim': ['mujoco'],
     'lint': ['flake8', 'flake8-builtins', 'flake8-comprehensions', 'flake8-docstrings',
              'flake8-import-order', 'flake8-quotes', 'pydocstyle', 'ros-ament-flake8',
@@ -18,7 +19,7 @@ EXTRAS = {
     'ros': ['ros-rclpy[fastrtps]', 'ros-sensor-msgs', 'ros-trajectory-msgs', 'ros-std-msgs',
             'ros-std-srvs', 'ros-diagnostic-msgs', 'ros-rosgraph-msgs'],
 }
-EXTRAS['dev'] = [*EXTRAS['fast'], *EXTRAS['sim'], *EXTRAS['lint'], *EXTRAS['test']]
+EXTRAS['dev'] = [*EXTRAS['fast'], *EXTRAS['plot'], *EXTRAS['sim'], *EXTRAS['lint'], *EXTRAS['test']]
 
 setup(
     name=PACKAGE,
@@ -29,7 +30,7 @@ setup(
     maintainer_email=MANIFEST.find('maintainer').get('email'),
     packages=find_packages(include=[PACKAGE, f'{PACKAGE}.*']),
     python_requires='>=3.10',
-    install_requires=['defusedxml', 'numpy', 'pin>=3', 'pyyaml', 'scipy', 'xacro'],
+    install_requires=['defusedxml', 'numpy', 'pin>=3', 'pyyaml', 'rosbags', 'scipy', 'xacro'],
     extras_require=EXTRAS,
     data_files=[
         ('share/ament_index/resource_index/packages', [f'resource/{PACKAGE}']),

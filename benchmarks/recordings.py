@@ -2,24 +2,19 @@
 Reading a bag of one million joint states of seven joints.
 
 Baseline of the times: `rosbags` deserialising message by message and copying the numbers into
-arrays. Baseline of the peak memory: the arrays of the recording itself. Each reading runs in a
-process of its own, which reports its CPU time and its largest resident size.
+arrays. Baseline of the peak memory: the arrays of the recording itself.
 """
 
 from functools import cache
-import json
 from pathlib import Path
-import subprocess
-import sys
 import tempfile
 
-from harness import benchmark, Figure
+from harness import benchmark, Figure, in_child
 
 MESSAGES, JOINTS = 1_000_000, 7
-ARRAYS_MB = MESSAGES * (1 + 3 * JOINTS) * 8 / 1e6
+ARRAYS_MB = MESSAGES * (1 + 3 * JOINTS) * 8 / 2 ** 20
 
-# What a child process runs. This process stays small: a child's largest resident size counts from
-# that of its parent.
+# What runs in a process of its own each, with the bag's path, storage and shape given.
 WRITE = """
 import numpy as np
 from robident_ros.recording.bags import write_bag
@@ -48,14 +43,12 @@ with Reader(Path(path)) as reader:
         q[i], v[i], tau[i] = message.position, message.velocity, message.effort
 assert i + 1 == shape[0]
 """
-CHILD = """
-import json, resource, sys, time
-path, storage, shape = sys.argv[1], sys.argv[2], (int(sys.argv[3]), int(sys.argv[4]))
+MEASURED = """
+import time
+path, storage, shape = {arguments}
 start = time.process_time()
 {code}
-seconds = time.process_time() - start
-peak_mb = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss * 1024 / 1e6
-print(json.dumps([seconds, peak_mb]))
+print(json.dumps({{'seconds': time.process_time() - start, 'peak_mb': peak_mb()}}))
 """
 
 
@@ -84,25 +77,22 @@ def bag_read_mcap_peak_mb() -> Figure:
 
 
 def _compare(storage: str) -> Figure:
-    ours, baseline = (_run(code, storage)[0] for code in (READ, READ_WITH_ROSBAGS))
-    return Figure(ours, 's', baseline, ours / baseline)
+    ours, theirs = (_run(code, storage)['seconds'] for code in (READ, READ_WITH_ROSBAGS))
+    return Figure(ours, 's', theirs, 'rosbags, message by message', target=1 / 5)
 
 
 def _peak(storage: str) -> Figure:
-    _, peak_mb = _run(READ, storage)
-    return Figure(peak_mb, 'MB', ARRAYS_MB, peak_mb / ARRAYS_MB)
+    return Figure(_run(READ, storage)['peak_mb'], 'MB', ARRAYS_MB, 'arrays read', target=3)
 
 
 @cache
-def _run(code: str, storage: str) -> tuple[float, float]:
-    """Return the CPU time [s] and the peak memory [MB] of a child process with a bag."""
+def _run(code: str, storage: str) -> dict:
+    """Return the CPU time [s] and the peak memory [MB] of a process that handles a bag."""
     bag = Path(_folder().name) / storage
     if code != WRITE and not bag.exists():
         _run(WRITE, storage)
-    command = [sys.executable, '-c', CHILD.format(code=code), bag, storage, MESSAGES, JOINTS]
-    run = subprocess.run([str(item) for item in command], check=True, capture_output=True,
-                         text=True)
-    return tuple(json.loads(run.stdout))
+    arguments = (str(bag), storage, (MESSAGES, JOINTS))
+    return in_child(MEASURED.format(arguments=arguments, code=code))
 
 
 @cache

@@ -36,6 +36,14 @@ class RecordingError(RobidentError):
     """Measured data cannot be read, or do not hold what was asked for."""
 
 
+class ExcitationError(RobidentError):
+    """A trajectory cannot be designed or read."""
+
+
+class InfeasibleExcitation(ExcitationError):
+    """No trajectory within the limits was found; the message names the limit and by how much."""
+
+
 class RobidentWarning(UserWarning):
     """Something the user may accept but should know."""
 

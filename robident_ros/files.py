@@ -39,3 +39,9 @@ def _umask() -> int:
     umask = os.umask(0)
     os.umask(umask)
     return umask
+
+
+def write_text(path: str | Path, text: str) -> None:
+    """Write a text file atomically: a reader sees the old content or the new, never a part."""
+    with write_atomically(path) as file:
+        file.write(text)

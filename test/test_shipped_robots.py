@@ -1,6 +1,5 @@
 """The robots in urdf/ and their configurations: sound files, and the published numbers."""
 
-import json
 from pathlib import Path
 from xml.etree import ElementTree
 
@@ -8,11 +7,8 @@ import numpy as np
 import pinocchio as pin
 import pytest
 from robident_ros.config import load_config
+from shipped import ROBOTS, ROOT, SHARED
 
-ROOT = Path(__file__).parents[1]
-GOLDEN = Path(__file__).parents[2] / 'shared' / 'golden'
-URDFS = sorted((ROOT / 'urdf').glob('*.urdf'))
-ROBOTS = [path.stem for path in URDFS]
 ARMS = ['arm6', 'arm7']
 # Robots with the inertials of a paper that are not those of any body (see their comments).
 PUBLISHED = {'puma560': 'puma560_gautier1991', 'gautier_khalil_3dof': 'gautier_khalil_3dof',
@@ -42,13 +38,6 @@ def random_configurations(model: pin.Model, count: int) -> np.ndarray:
     rng = np.random.default_rng(7)
     lower, upper = model.lowerPositionLimit, model.upperPositionLimit
     return rng.uniform(lower, upper, (count, model.nq))
-
-
-@pytest.fixture(scope='module')
-def golden() -> dict:
-    if not GOLDEN.is_dir():
-        pytest.skip('the reference results (shared/golden) are not on this machine')
-    return json.loads((GOLDEN / 'golden.json').read_text())
 
 
 # --- every robot ---------------------------------------------------------------------------------
@@ -170,7 +159,7 @@ def test_published_standard_parameters(name: str, golden: dict) -> None:
 
 
 def test_kuka_is_the_reference(golden: dict) -> None:
-    reference = pin.buildModelFromUrdf(str(GOLDEN / 'urdf' / 'kuka_ir361_3axis.urdf'))
+    reference = pin.buildModelFromUrdf(str(SHARED / 'golden' / 'urdf' / 'kuka_ir361_3axis.urdf'))
     for found, expected in zip(load('kuka_ir361')[0].inertias, reference.inertias):
         assert found == expected
 

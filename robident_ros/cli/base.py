@@ -13,8 +13,8 @@ def add_parser(subparsers: argparse._SubParsersAction) -> None:
     """Declare the command."""
     parser = subparsers.add_parser(
         'base', help='count and show the base parameters of a robot',
-        description='Show which combinations of dynamic parameters the torques of a robot '
-        'depend on, with their values in the URDF, and whether its links are physically consistent.')
+        description='Show on which combinations of dynamic parameters the torques of a robot '
+        'depend, with their values in the URDF, and whether its links are physically consistent.')
     add_robot_options(parser)
     parser.add_argument('--route', default='d', choices=('d', 'd0', 'h', 'dh'),
                         help='regressor: torque, torque at rest, energy, energy differences')

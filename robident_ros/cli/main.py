@@ -15,7 +15,7 @@ import warnings
 
 from robident_ros.errors import RobidentError, RobidentWarning
 
-COMMANDS = ('base',)
+COMMANDS = ('base', 'inspect')
 
 
 def make_parser() -> argparse.ArgumentParser:

@@ -109,7 +109,7 @@ def read_description(source: str | Path) -> Description:
         root = _parse(text, label)
     _check_links(root, label)
     joints = tuple(_read_joint(element, label) for element in root.findall('joint'))
-    _check_tree(joints, {link.get('name') for link in root.findall('link')}, label)
+    _check_tree(joints, [link.get('name') for link in root.findall('link')], label)
     return Description(root.get('name') or 'robot', text, label, joints)
 
 
@@ -255,10 +255,11 @@ def _read_mimic(element: Element, where: str) -> Mimic | None:
                  _number(mimic, 'offset', where, 0.0))
 
 
-def _check_tree(joints: tuple[Joint, ...], links: set[str], label: str) -> None:
-    """Refuse what is not one tree of links with unique joint names."""
-    for name in _repeated([joint.name for joint in joints]):
-        raise ModelError(f'{label}: joint name {name!r} stands twice')
+def _check_tree(joints: tuple[Joint, ...], links: list[str], label: str) -> None:
+    """Refuse what is not one tree of links with unique names."""
+    for kind, names in (('joint', [joint.name for joint in joints]), ('link', links)):
+        for name in _repeated(names):
+            raise ModelError(f'{label}: {kind} name {name!r} stands twice')
     for name in _repeated([joint.child for joint in joints]):
         raise ModelError(f'{label}: link {name!r} is the child of two joints; say closed loops '
                          'with <mimic> or the configuration key model: followers')
@@ -269,10 +270,21 @@ def _check_tree(joints: tuple[Joint, ...], links: set[str], label: str) -> None:
                                  + did_you_mean(link, links))
     if not any(joint.kind in MOVABLE for joint in joints):
         raise ModelError(f'{label}: has no movable joint')
+    _check_connected(joints, set(links), label)
+
+
+def _check_connected(joints: tuple[Joint, ...], links: set[str], label: str) -> None:
     roots = links - {joint.child for joint in joints}
     if len(roots) != 1:
-        found = ', '.join(sorted(roots)) or 'none (the joints form a cycle)'
+        found = ', '.join(sorted(roots)) or 'none (the joints form a ring)'
         raise ModelError(f'{label}: expected one root link, found {found}')
+    reached, children = set(), roots
+    while children:
+        reached |= children
+        children = {joint.child for joint in joints if joint.parent in children}
+    if reached != links:
+        raise ModelError(f'{label}: links {", ".join(sorted(links - reached))} are not connected '
+                         'to the root')
 
 
 def _repeated(names: list[str]) -> Iterator[str]:

@@ -39,11 +39,11 @@ def make_joint_map(description: Description, names: tuple[str, ...],
     :param names: all movable joints in tree order.
     """
     followers = _followers(description, names, options)
+    rows = {name: _expand(name, followers) for name in names}
     independent = [name for name in names if name not in followers]
     active = _active(independent, followers, names, options)
     locked_at = {name: options.locked.get(name, 0.0) for name in independent
                  if name not in active}
-    rows = {name: _expand(name, followers) for name in names}
     tree, locked, G, c = [], {}, [], []
     for name in names:
         coefficients, offset = rows[name]

@@ -28,15 +28,19 @@ CHUNK = 8192
 
 
 def torque_regressor(robot: Robot, q: np.ndarray, v: np.ndarray, a: np.ndarray,
-                     use: str | None = None) -> np.ndarray:
+                     use: str | None = None, out: np.ndarray | None = None) -> np.ndarray:
     """
     Return d(q, v, a) as W (n, N, p), drive columns included: W[j] @ θ is the torque of joint j.
 
     :param q: (N, n) positions of the active joints, with speeds ``v`` and accelerations ``a``.
     :param use: 'numba' or 'numpy' kernel; default: numba when it is installed.
+    :param out: an earlier result for this robot and as many samples, to be overwritten.
     """
     q, v, a = _rows(robot, q), _rows(robot, v), _rows(robot, a)
-    W = np.zeros((len(robot.parameters), *q.shape))
+    shape = (len(robot.parameters), *q.shape)
+    W = np.zeros(shape) if out is None else out.transpose(2, 0, 1)
+    if W.shape != shape:
+        raise ValueError(f'out has shape {out.shape}, expected {(*shape[1:], shape[0])}')
     _fill_inertial(W, robot, q, v, a, use)
     fill_drive_columns(W, robot.drive_columns, robot.drive_terms, v, a,
                        robot.config.drives.coulomb_width)
@@ -96,10 +100,17 @@ def stack(W: np.ndarray) -> np.ndarray:
 def torque_regressor_chunks(robot: Robot, q: np.ndarray, v: np.ndarray, a: np.ndarray,
                             chunk: int = CHUNK,
                             use: str | None = None) -> Iterator[tuple[slice, np.ndarray]]:
-    """Yield slices of the samples with their torque regressors, in constant memory."""
+    """
+    Yield slices of the samples with their torque regressors, in constant memory.
+
+    A regressor is overwritten by the next one: use it, or copy it, before going on.
+    """
+    W = None
     for start in range(0, len(q), chunk):
         part = slice(start, min(start + chunk, len(q)))
-        yield part, torque_regressor(robot, q[part], v[part], a[part], use)
+        fits = W is not None and W.shape[1] == part.stop - part.start
+        W = torque_regressor(robot, q[part], v[part], a[part], use, W if fits else None)
+        yield part, W
 
 
 def simplified_regressor(robot: Robot, q: np.ndarray, a: np.ndarray,
@@ -129,6 +140,35 @@ def energy_regressor(robot: Robot, q: np.ndarray, v: np.ndarray) -> np.ndarray:
         if term.symbol == 'Ia':
             h[:, column] = (term.row @ v)**2 / 2
     return h
+
+
+def energy_regressor_product(robot: Robot, h_bar: np.ndarray, q: np.ndarray,
+                             v: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+    """
+    Return the gradient of Σ h_bar ∘ h with respect to q and v, (N, n) each.
+
+    Kinetic energy is ½·vᵀ(d(q, 0, v) - d(q, 0, 0)) and its gradient in v is the bracket; the
+    gradient of potential energy is d(q, 0, 0). So the torque regressor knows all that is needed.
+
+    :param h_bar: (N, p), weights of the entries of ``energy_regressor``'s h.
+    """
+    still = np.zeros_like(v)
+    at_rest = simplified_regressor(robot, q, still)
+    moving = simplified_regressor(robot, q, v) - at_rest
+    gravity, momentum = (np.einsum('jkp,kp->kj', W[..., _conservative(robot)],
+                                   h_bar[:, _conservative(robot)]) for W in (at_rest, moving))
+    W_bar = np.zeros(moving.shape)
+    W_bar[..., _conservative(robot)] = (np.asarray(v).T[:, :, None] / 2
+                                        * h_bar[None][..., _conservative(robot)])
+    q_moving, _, _ = torque_regressor_product(robot, W_bar, q, still, v)
+    q_still, _, _ = torque_regressor_product(robot, W_bar, q, still, still)
+    return q_moving - q_still + gravity, momentum
+
+
+def _conservative(robot: Robot) -> np.ndarray:
+    """Return which columns belong to terms that store energy: all but friction and offsets."""
+    return np.array([parameter.symbol not in ('Fv', 'Fc', 'off')
+                     for parameter in robot.parameters])
 
 
 def energy_difference_regressor(robot: Robot, t: np.ndarray, q: np.ndarray,

@@ -47,6 +47,12 @@ def _lagrange(nodes: np.ndarray, at: np.ndarray) -> np.ndarray:
     return weights
 
 
+def even_grid(t: np.ndarray, rate_hz: float) -> np.ndarray:
+    """Return times from the first to the last sample, ``rate_hz`` per second."""
+    count = int((t[-1] - t[0]) * rate_hz + 1e-3) + 1  # stamps on whole ns are never quite even
+    return np.minimum(t[0] + np.arange(count) / rate_hz, t[-1])
+
+
 def segments(t: np.ndarray, gap: float) -> list[slice]:
     """Return the stretches of samples between gaps."""
     cuts = np.flatnonzero(np.diff(t) > gap) + 1

@@ -16,7 +16,7 @@ from robident_ros.config import ProcessingOptions
 from robident_ros.errors import RecordingError, RobidentWarning
 from robident_ros.processing.bandwidth import Bandwidth, find_bandwidth
 from robident_ros.processing.derivatives import count_harmonics, differentiate, fit_fourier
-from robident_ros.processing.grid import interpolate, segments
+from robident_ros.processing.grid import even_grid, interpolate, segments
 from robident_ros.processing.parallel_filter import lowpass_kernel, ParallelFilter
 from robident_ros.processing.periods import average_periods, Periods, Trajectory
 from robident_ros.processing.saturation import find_saturated
@@ -83,6 +83,7 @@ class _Prepared:
     """Rows, filter and noise, before anything is weighed."""
 
     rows: tuple[np.ndarray, ...]  # t, q, v, a, tau
+    rate_hz: float
     filter: ParallelFilter
     share: np.ndarray | float  # of periods that know each kept row
     noise_std: np.ndarray
@@ -117,7 +118,7 @@ def process(recording: Recording, options: ProcessingOptions = ProcessingOptions
                  for count, name in zip(saturated.sum(axis=0), recording.joint_names)),
                *ready.dropped, *doubtful]
     t, q, v, a, tau = ready.rows
-    return Samples(t, q, v, a, tau, recording.joint_names, 1 / (t[1] - t[0]), ready.filter,
+    return Samples(t, q, v, a, tau, recording.joint_names, ready.rate_hz, ready.filter,
                    weights, ready.noise_std, cutoff,
                    tuple(item for item in dropped if item.count), periods)
 
@@ -133,8 +134,7 @@ def look_at_bandwidth(recording: Recording) -> Bandwidth:
     """Return the bandwidth of the motion, over its longest stretch without a long pause."""
     part = max(segments(recording.t, 0.1 * recording.duration), key=lambda s: s.stop - s.start)
     t, rate = recording.t[part], recording.rate
-    grid = t[0] + np.arange(int((t[-1] - t[0]) * rate) + 1) / rate
-    return find_bandwidth(interpolate(t, recording.q[part], grid).values, rate)
+    return find_bandwidth(interpolate(t, recording.q[part], even_grid(t, rate)).values, rate)
 
 
 def _average(recording: Recording, options: ProcessingOptions, reference: Trajectory | None,
@@ -168,7 +168,7 @@ def _prepare_periodic(recording: Recording, periods: Periods, options: Processin
     dropped = tuple(Dropped(points, len(recording), f'period {k} is left out, {reason}')
                     for k, reason in periods.excluded.items())
     outside = len(recording) - (used + len(periods.excluded)) * points
-    return _Prepared((periods.t, q, v, a, periods.tau), filter_,
+    return _Prepared((periods.t, q, v, a, periods.tau), points / periods.period, filter_,
                      filter_.apply(periods.counts / used),
                      np.sqrt(np.diag(periods.noise_tau) / used) * filter_.noise_gain,
                      noise_q * np.sqrt(2 * (omega ** 2).sum() / points),
@@ -183,16 +183,15 @@ def _prepare_any(recording: Recording, options: ProcessingOptions, bandwidth: Ba
     half, parts, rows, start, short = len(kernel) // 2, [], [], 0, 0
     for part in segments(recording.t, gap):
         t = recording.t[part]
-        count = int((t[-1] - t[0]) * rate + 1e-6) + 1
-        if count < len(kernel) + 3:
+        grid = even_grid(t, rate)
+        if len(grid) < len(kernel) + 3:
             short += part.stop - part.start
             continue
-        grid = t[0] + np.arange(count) / rate
         motion = differentiate(interpolate(t, recording.q[part], grid).values, rate,
                                POSITION_CUTOFF * cutoff, FILTER_LENGTH / cutoff)
         parts.append((grid, *motion, interpolate(t, recording.tau[part], grid).values))
-        rows.append(np.arange(start + half, start + count - half, step))
-        start += count
+        rows.append(np.arange(start + half, start + len(grid) - half, step))
+        start += len(grid)
     if not parts:
         raise RecordingError(f'{recording.source}: no stretch between gaps is as long as the '
                              f'filter, {len(kernel) / rate:.3g} s; record longer, or raise '
@@ -202,7 +201,7 @@ def _prepare_any(recording: Recording, options: ProcessingOptions, bandwidth: Ba
     dropped = (Dropped(short, len(recording), 'between gaps closer than the filter is long'),
                Dropped(len(parts) * 2 * half, start, 'at ends and gaps, where the filter '
                        'does not reach'))
-    return _Prepared(arrays, filter_, 1.0, _residual_noise(arrays[4], filter_),
+    return _Prepared(arrays, rate, filter_, 1.0, _residual_noise(arrays[4], filter_),
                      bandwidth.velocity_noise(POSITION_CUTOFF * cutoff), dropped)
 
 

@@ -14,7 +14,8 @@ import sqlite3
 import tempfile
 import warnings
 
-from robident_ros.errors import did_you_mean, RecordingError, RobidentWarning
+import numpy as np
+from robident_ros.errors import RecordingError, RobidentWarning
 from robident_ros.recording import mcap_storage, sqlite_storage
 from robident_ros.recording.cdr import encode
 from robident_ros.recording.joint_states import Collector
@@ -117,30 +118,36 @@ def write_bag(recording: Recording, path: str | Path, storage: str = 'mcap',
 
     :param storage: ``mcap`` or ``sqlite3``
     """
-    from rosbags.rosbag2 import StoragePlugin, Writer
-    from rosbags.typesys import get_typestore, Stores
-    path = Path(path)
-    plugins = {'mcap': StoragePlugin.MCAP, 'sqlite3': StoragePlugin.SQLITE3}
-    if storage not in plugins:
-        raise RecordingError(f'unknown storage {storage!r}, {did_you_mean(storage, plugins)}')
+    path, stamps = Path(path), to_nanoseconds(recording)
+    if storage not in ('mcap', 'sqlite3'):
+        raise RecordingError(f'unknown storage {storage!r}, expected mcap or sqlite3')
     if path.exists():
         raise RecordingError(f'{path}: is there already; name a new folder for the bag')
-    stamps = to_nanoseconds(recording)
-    if stamps[0] < 0:
-        raise RecordingError(f'{recording.source}: starts before time zero, which a stamp of '
-                             'ROS cannot say; shift its times')
+    if stamps[0] < 0 or stamps[-1] >= 2 ** 31 * 10 ** 9:
+        raise RecordingError(f'{recording.source}: times from {stamps[0] / 1e9:g} s to '
+                             f'{stamps[-1] / 1e9:g} s do not fit into stamps of ROS; shift them')
     path.parent.mkdir(parents=True, exist_ok=True)
     # rosbags names the file inside after its folder, so the folder is made with its own name.
     with tempfile.TemporaryDirectory(dir=path.parent, prefix=f'.{path.name}-') as folder:
-        unfinished = Path(folder) / path.name
-        with Writer(unfinished, version=9, storage_plugin=plugins[storage]) as writer:
-            connection = writer.add_connection(topic, JOINT_STATE,
-                                               typestore=get_typestore(Stores.ROS2_HUMBLE))
-            for start in range(0, len(stamps), BATCH):
-                rows = slice(start, start + BATCH)
-                messages = encode(recording.joint_names, stamps[rows], {
-                    'position': recording.q[rows], 'effort': recording.tau[rows],
-                    'velocity': None if recording.v is None else recording.v[rows]})
-                for stamp, message in zip(stamps[rows].tolist(), messages):
-                    writer.write(connection, stamp, message.tobytes())
-        os.replace(unfinished, path)
+        _write_messages(recording, stamps, Path(folder) / path.name, storage, topic)
+        os.replace(Path(folder) / path.name, path)
+
+
+def _write_messages(recording: Recording, stamps: np.ndarray, path: Path, storage: str,
+                    topic: str) -> None:
+    try:
+        from rosbags.rosbag2 import StoragePlugin, Writer
+        from rosbags.typesys import get_typestore, Stores
+    except ImportError as error:
+        raise RecordingError('to write a bag, install rosbags: pip install rosbags') from error
+    plugin = StoragePlugin.MCAP if storage == 'mcap' else StoragePlugin.SQLITE3
+    with Writer(path, version=9, storage_plugin=plugin) as writer:
+        connection = writer.add_connection(topic, JOINT_STATE,
+                                           typestore=get_typestore(Stores.ROS2_HUMBLE))
+        for start in range(0, len(stamps), BATCH):
+            rows = slice(start, start + BATCH)
+            messages = encode(recording.joint_names, stamps[rows], {
+                'position': recording.q[rows], 'effort': recording.tau[rows],
+                'velocity': None if recording.v is None else recording.v[rows]})
+            for stamp, message in zip(stamps[rows].tolist(), messages):
+                writer.write(connection, stamp, message.tobytes())

@@ -128,19 +128,24 @@ def _decompress(record: bytes) -> bytes | memoryview:
 
 
 def _expand(packed: memoryview, compression: str) -> bytes | memoryview:
+    """Decompress; the decompressors hand out what they have when the input ends early."""
     if compression == '':
         return packed
-    if compression == 'lz4':
-        from lz4.frame import LZ4FrameDecompressor
-        return LZ4FrameDecompressor().decompress(packed)
-    if compression == 'zstd':
-        return _zstd().ZstdDecompressor().decompress(packed)
+    try:
+        if compression == 'lz4':
+            from lz4.frame import LZ4FrameDecompressor
+            return LZ4FrameDecompressor().decompress(packed)
+        if compression == 'zstd':
+            return _zstd_decompressor().decompress(packed)
+    except ImportError as error:
+        raise RecordingError(f'to read an mcap file compressed with {compression}, install '
+                             f'{error.name.split(".")[0]}: pip install rosbags') from error
     raise ValueError(f'its compression {compression!r} is not known')
 
 
-def _zstd():
+def _zstd_decompressor():
     try:
-        from compression import zstd  # Python 3.14
+        from compression.zstd import ZstdDecompressor  # Python 3.14
     except ImportError:
-        from backports import zstd
-    return zstd
+        from backports.zstd import ZstdDecompressor
+    return ZstdDecompressor()
