@@ -15,7 +15,7 @@ EXTRAS = {
     'lint': ['flake8', 'flake8-builtins', 'flake8-comprehensions', 'flake8-docstrings',
              'flake8-import-order', 'flake8-quotes', 'pydocstyle', 'ros-ament-flake8',
              'ros-ament-pep257'],
-    'test': ['pytest'],
+    'test': ['cvxpy', 'pytest'],
     'ros': ['ros-rclpy[fastrtps]', 'ros-sensor-msgs', 'ros-trajectory-msgs', 'ros-std-msgs',
             'ros-std-srvs', 'ros-diagnostic-msgs', 'ros-rosgraph-msgs'],
 }
@@ -30,7 +30,8 @@ setup(
     maintainer_email=MANIFEST.find('maintainer').get('email'),
     packages=find_packages(include=[PACKAGE, f'{PACKAGE}.*']),
     python_requires='>=3.10',
-    install_requires=['defusedxml', 'numpy', 'pin>=3', 'pyyaml', 'rosbags', 'scipy', 'xacro'],
+    install_requires=['clarabel', 'defusedxml', 'numpy', 'pandas', 'pin>=3', 'pyyaml', 'rosbags',
+                      'scipy', 'xacro'],
     extras_require=EXTRAS,
     data_files=[
         ('share/ament_index/resource_index/packages', [f'resource/{PACKAGE}']),

@@ -87,6 +87,13 @@ class DriveOptions:
     rotor_inertia: Mapping[str, float] = option(
         dict, 'a-priori rotor inertia by joint, seen from the joint side; default 0',
         'kg·m² or kg')
+    offset: Mapping[str, float] = option(
+        dict, 'a-priori offset of the effort by joint; default 0', 'N·m or N')
+    motor_damping: Mapping[str, float] = option(
+        dict, 'a-priori viscous friction of coupled motors, on top of the damping of their '
+        'joints in the URDF; default 0', 'N·m·s/rad or N·s/m')
+    motor_friction: Mapping[str, float] = option(
+        dict, 'a-priori Coulomb friction of coupled motors; default 0', 'N·m or N')
     gains: Mapping[str, float] = option(
         dict, 'drive gains by joint, effort = gain · measured current; default 1')
 
@@ -177,14 +184,16 @@ class EstimatorOptions:
         'measured noise (maximum likelihood where it is white)',
         choices=('none', 'residual', 'noise'))
     coulomb: str = option(
-        'auto', 'Coulomb friction: a sharp sign, a smooth rise over drives: coulomb_width, or '
-        'whichever predicts unseen parts of the recording better', choices=('sign', 'smooth',
-                                                                            'auto'))
+        'auto', 'Coulomb friction: a sharp sign, a smooth rise, or whichever predicts unseen '
+        'parts of the recording better; the width of the rise is drives: coulomb_width, or '
+        'chosen likewise', choices=('sign', 'smooth', 'auto'))
     robust: bool = option(False, 'whether to give outliers among the samples less weight')
     essential_std: float = option(
         10.0, 'parameters less certain than this are candidates for removal', '%', minimum=0)
     essential_level: float = option(
         0.05, 'significance at which a removal is refused by the F-test', minimum=0)
+    essential_loss: float = option(
+        0.03, 'how much larger the residual may become, as a share, by all removals', minimum=0)
     prior_budget: float = option(
         0.005, 'how much larger the residual may become, as a share, for the sake of staying '
         'near the links of the URDF', minimum=0)

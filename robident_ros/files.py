@@ -24,6 +24,8 @@ def write_atomically(path: str | Path, mode: str = 'w') -> Iterator[IO]:
     try:
         with file:
             yield file
+            file.flush()
+            os.fsync(file.fileno())
         os.chmod(file.name, 0o666 & ~_umask())
         os.replace(file.name, path)
     except OSError as error:

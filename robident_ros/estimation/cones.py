@@ -43,6 +43,7 @@ class ConeProgramme:
 
     :param B: (m, 10·links + others); ``y`` (m,).
     :param G: inequalities G·x ≥ h.
+    :param E: equations E·x = 0.
     """
 
     B: np.ndarray
@@ -50,6 +51,7 @@ class ConeProgramme:
     links: int
     G: np.ndarray
     h: np.ndarray
+    E: np.ndarray
 
     def solve(self, weight: float) -> np.ndarray:
         """Return the x of least cost for a weight λ of the prior; 0 leaves only P̃ ⪰ 0."""
@@ -88,15 +90,16 @@ class ConeProgramme:
         import clarabel
         from scipy import sparse
         x = self.B.shape[1]
-        rows = [sparse.csc_matrix(-self.G)]
-        b, cones = [-self.h], [clarabel.NonnegativeConeT(len(self.h))]
+        linear = sparse.csc_matrix(np.vstack([-self.E, -self.G]))
+        b = [np.zeros(len(self.E)), -self.h]
+        cones = [clarabel.ZeroConeT(len(self.E)), clarabel.NonnegativeConeT(len(self.h))]
         if not lifted:
             block = np.diag([1.0 if i == j else ROOT2 for i, j in UPPER])
-            rows.append(self._every_link(-block, x))
+            rows = [linear, self._every_link(-block, x)]
+            b.append(np.zeros(10 * self.links))
             cones += [clarabel.PSDTriangleConeT(4)] * self.links
-            return (sparse.vstack(rows, format='csc'),
-                    np.concatenate([*b, np.zeros(10 * self.links)]), cones)
-        rows = [sparse.hstack([rows[0], sparse.csc_matrix((len(self.h), 14 * self.links))])]
+            return sparse.vstack(rows, format='csc'), np.concatenate(b), cones
+        rows = [sparse.hstack([linear, sparse.csc_matrix((linear.shape[0], 14 * self.links))])]
         semidefinite, exponential, ones = _lifted_blocks()
         for block, right, cone, count in ((semidefinite, np.zeros(36),
                                            clarabel.PSDTriangleConeT(8), 1),

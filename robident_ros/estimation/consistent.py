@@ -24,6 +24,7 @@ from robident_ros.model.physical import from_pseudo_inertia, pseudo_inertia
 from robident_ros.model.robot import Robot
 
 NOT_NEGATIVE = ('Ia', 'Fv', 'Fc')
+MAY_BE_ZERO = ('XY', 'XZ', 'YZ', 'MX', 'MY', 'MZ', 'Ia', 'Fv', 'Fc', 'off')
 # Weights of the prior tried, in units of the residual variance. The lowest stands for "none".
 LIGHTEST, HEAVIEST = 1e-3, 1e6
 # Bounds on mass that raise the residual by this share are contradicted by the data.
@@ -146,7 +147,15 @@ def _whitening(robot: Robot, prior: Prior) -> np.ndarray:
 def _programme(problem: Problem, robot: Robot, base: BaseParameters, T: np.ndarray,
                prior: Prior, bounds: Bounds) -> ConeProgramme:
     G, h = _inequalities(robot, prior, bounds)
-    return ConeProgramme(problem.A @ base.K @ T, problem.y, len(robot.link_columns), G @ T, h)
+    return ConeProgramme(problem.A @ base.K @ T, problem.y, len(robot.link_columns), G @ T, h,
+                         _known_zero(robot) @ T)
+
+
+def _known_zero(robot: Robot) -> np.ndarray:
+    """Return E·θ = 0 for what is known to be zero, as far as a body can have it so."""
+    rows = [row for row, parameter in zip(np.eye(len(robot.parameters)), robot.parameters)
+            if parameter.name in robot.config.model.zero and parameter.symbol in MAY_BE_ZERO]
+    return np.array(rows).reshape(-1, len(robot.parameters))
 
 
 def _inequalities(robot: Robot, prior: Prior, bounds: Bounds) -> tuple[np.ndarray, np.ndarray]:

@@ -2,8 +2,8 @@
 Essential parameters: those that the data really say something about (papers 003 and [10]).
 
 The parameter with the largest relative deviation %σ is removed, the others are estimated again,
-and so on. A removal is final only while an F-test finds no loss of fit: the sum of what all
-removals cost is compared with the residual of the full model.
+and so on. A removal is final only while an F-test finds no loss of fit (what all removals cost
+is compared with the residual of the full model) and while the residual rises by little.
 """
 
 from dataclasses import dataclass
@@ -50,7 +50,7 @@ class Essential:
 
 
 def essential_parameters(full: LeastSquares, relative_std: float = 10.0, level: float = 0.05,
-                         correlation: float = 1.0) -> Essential:
+                         correlation: float = 1.0, loss: float = np.inf) -> Essential:
     """
     Remove what is not essential.
 
@@ -58,6 +58,8 @@ def essential_parameters(full: LeastSquares, relative_std: float = 10.0, level: 
     :param level: significance at which the F-test calls a loss of fit real.
     :param correlation: number of samples that say as much as one independent sample; residuals
         of measured data are correlated in time.
+    :param loss: the largest rise of the residual's norm that is accepted, as a share, even
+        where few independent samples cannot tell it from chance.
     """
     problem, steps, refused = full.problem, [], None
     kept, estimate = np.arange(len(full.names)), full
@@ -67,7 +69,7 @@ def essential_parameters(full: LeastSquares, relative_std: float = 10.0, level: 
         smaller = solve_problem(problem.restrict(remaining), full.deviations)
         step = Step(estimate.names[worst], float(estimate.relative_std[worst]),
                     *_loss(problem, full, smaller, len(remaining), correlation))
-        if step.p_value < level:
+        if step.p_value < level or step.loss > loss:
             refused = step
             break
         steps.append(step)

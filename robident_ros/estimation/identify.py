@@ -111,10 +111,11 @@ def _compress_all(recordings: Sequence[Samples], setting: Setting,
     """Compress all recordings in segments, and settle how Coulomb friction rises."""
     robot, options = setting.robot, setting.options
     own = robot.config.drives.coulomb_width
-    widths = {'sign': (0.0,), 'smooth': (own or candidate_widths(recordings[0].v)[2],),
-              'auto': (own,) if own else candidate_widths(recordings[0].v)}[options.coulomb]
-    if not any(term.symbol == 'Fc' for term in robot.drive_terms):
-        widths = (own,)
+    widths = (0.0,) if options.coulomb == 'sign' else (own,)
+    if not own and options.coulomb != 'sign' and any(
+            term.symbol == 'Fc' for term in robot.drive_terms):
+        widths = candidate_widths(recordings[0].v)
+        widths = widths[1:] if options.coulomb == 'smooth' and len(widths) > 1 else widths
     columns = width_columns(robot, setting.base, widths)
     segments = max(options.segments // len(recordings), 1)
     parts = []

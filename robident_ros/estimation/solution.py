@@ -127,7 +127,8 @@ def solve_near(solution: BaseSolution, setting: Setting, correlation: float) -> 
     """
     base, robot, options = setting.base, setting.robot, setting.options
     essential = essential_parameters(solution.estimate, options.essential_std,
-                                     options.essential_level, correlation)
+                                     options.essential_level, correlation,
+                                     options.essential_loss)
     # What is held is no data: it stays out of the essential set but keeps its value.
     values = np.zeros(len(solution.beta))
     values[solution.free[essential.kept]] = essential.estimate.beta
