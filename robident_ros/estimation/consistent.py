@@ -65,7 +65,7 @@ class Bounds:
 
 def estimate_consistent(problem: Problem, robot: Robot, base: BaseParameters, prior: Prior,
                         budget: float = 0.005, weight: float | None = None,
-                        bounds: Bounds = Bounds()) -> Consistent:
+                        bounds: Bounds = Bounds(), trusted: bool = False) -> Consistent:
     """
     Estimate consistent standard parameters.
 
@@ -73,6 +73,7 @@ def estimate_consistent(problem: Problem, robot: Robot, base: BaseParameters, pr
     :param budget: rise of the residual's norm that the prior may cost, over the consistent fit
         that it influences least.
     :param weight: of the prior; default: the largest within the budget.
+    :param trusted: whether the bounds on mass are kept even if the data contradict them.
     """
     T = _whitening(robot, prior)
     unconstrained = problem.cost(problem.solve())
@@ -87,7 +88,7 @@ def estimate_consistent(problem: Problem, robot: Robot, base: BaseParameters, pr
             return problem.cost(base.K @ theta), theta
         return fit
 
-    fit, bounded = _bounded(fitter, bounds)
+    fit, bounded = (fitter(bounds), True) if trusted else _bounded(fitter, bounds)
     if weight is None:
         weight, cost, theta = _heaviest_within(fit, budget)
     else:

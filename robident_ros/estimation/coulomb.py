@@ -72,7 +72,7 @@ def width_columns(robot: Robot, base: BaseParameters, widths: Sequence[float]) -
              if term.symbol == 'Fc' and c in position]
     return WidthColumns(tuple(widths), with_width(robot, widths[0]),
                         np.array([i for i, _ in found], dtype=int),
-                        np.array([row for _, row in found]).reshape(len(found), -1))
+                        np.array([row for _, row in found]).reshape(-1, len(robot.joint_names)))
 
 
 def extend(information: SquareRootInformation, extra: WidthColumns) -> SquareRootInformation:

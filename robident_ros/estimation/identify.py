@@ -5,10 +5,11 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 from robident_ros.config import EstimatorOptions
-from robident_ros.errors import EstimationError
+from robident_ros.errors import EstimationError, RankDeficient
 from robident_ros.estimation import suspicion
 from robident_ros.estimation.assemble import assemble
 from robident_ros.estimation.compress import compress, predict
+from robident_ros.estimation.consistent import Consistent
 from robident_ros.estimation.coulomb import best_width, candidate_widths, choose, width_columns
 from robident_ros.estimation.coulomb import with_width
 from robident_ros.estimation.estimate import Estimate
@@ -75,7 +76,7 @@ def identify(recordings: Sequence[Samples], robot: Robot,
     near = solve_near(solution, setting, correlation)
     notes += _look_back(recordings, setting, solution, consistent, relative_error(
         combine(plain), solution.beta))
-    errors = _validate(parts, setting, consistent.weight, holdout)
+    errors = _validate(parts, setting, consistent, holdout)
     estimate = assemble(setting, combine(plain), solution, near, consistent, correlation, errors,
                         len(residuals.t), notes)
     return Identification(estimate, setting.robot, information, residuals)
@@ -133,7 +134,10 @@ def _compress_all(recordings: Sequence[Samples], setting: Setting,
 
 def _cross_validation(parts: list[SquareRootInformation], setting: Setting) -> float:
     """Return the mean error of base estimates on segments they have not seen."""
-    errors = cross_validate(parts, lambda part: solve_base(part, setting).beta)
+    try:
+        errors = cross_validate(parts, lambda part: solve_base(part, setting).beta)
+    except RankDeficient:  # too short to leave anything out
+        return np.inf
     return float(np.sqrt(np.mean(errors**2)))
 
 
@@ -173,15 +177,15 @@ def _look_back(recordings: Sequence[Samples], setting: Setting, solution, consis
     return notes
 
 
-def _validate(parts: list[SquareRootInformation], setting: Setting, weight: float,
+def _validate(parts: list[SquareRootInformation], setting: Setting, found: Consistent,
               holdout: Sequence[Samples] | str | None) -> dict[str, float | None]:
     """Return cross-validation errors of the base and the consistent estimate, and the holdout."""
-    def consistent(part: SquareRootInformation, weight: float | None = weight) -> np.ndarray:
-        return setting.base.K @ solve_consistent(solve_base(part, setting), setting, weight).theta
+    def consistent(part: SquareRootInformation, like: Consistent | None = found) -> np.ndarray:
+        return setting.base.K @ solve_consistent(solve_base(part, setting), setting, like).theta
 
     errors: dict[str, float | None] = {'holdout': None}
-    if len(parts) > 1:
-        errors['base'] = _cross_validation(parts, setting)
+    if len(parts) > 1 and (seen := _cross_validation(parts, setting)) < np.inf:
+        errors['base'] = seen
         errors['consistent'] = float(np.sqrt(np.mean(cross_validate(parts, consistent)**2)))
     if holdout == 'second-half':
         if len(parts) < 2:
@@ -193,5 +197,5 @@ def _validate(parts: list[SquareRootInformation], setting: Setting, weight: floa
         unseen = combine([part for samples in holdout for part in
                           compress(_check_joints(samples, setting.robot), setting.robot,
                                    setting.base)])
-        errors['holdout'] = relative_error(unseen, consistent(combine(parts), weight))
+        errors['holdout'] = relative_error(unseen, setting.base.K @ found.theta)
     return errors

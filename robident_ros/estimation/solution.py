@@ -5,7 +5,7 @@ The order is that of paper 003: base parameters, then standard parameters near t
 ones, and the physically consistent estimate that the identified URDF is made of.
 """
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 from robident_ros.config import EstimatorOptions
@@ -101,12 +101,18 @@ def _visible(problem: Problem, setting: Setting) -> np.ndarray:
 
 
 def solve_consistent(solution: BaseSolution, setting: Setting,
-                     weight: float | None = None) -> Consistent:
-    """Estimate the consistent standard parameters."""
+                     like: Consistent | None = None) -> Consistent:
+    """
+    Estimate the consistent standard parameters.
+
+    :param like: an estimate whose weight of the prior and bounds are to be taken as they are.
+    """
     options = setting.options
-    bounds = Bounds(options.mass_bounds, options.com_bound)
+    bounds, weight = Bounds(options.mass_bounds, options.com_bound), options.prior_weight
+    if like is not None:
+        bounds, weight = replace(bounds, mass=bounds.mass if like.bounded else None), like.weight
     return estimate_consistent(solution.problem, setting.robot, setting.base, setting.prior,
-                               options.prior_budget, weight or options.prior_weight, bounds)
+                               options.prior_budget, weight, bounds, trusted=like is not None)
 
 
 @dataclass(frozen=True, eq=False)

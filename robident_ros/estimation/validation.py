@@ -29,7 +29,9 @@ def judge_prediction(joint_names: tuple[str, ...], measured: np.ndarray, predict
 
     :param weights: rows of weight zero are left out; other weights do not matter.
     """
-    valid = np.isfinite(measured) & (np.ones(measured.shape) if weights is None else weights > 0)
+    valid = np.isfinite(measured)
+    if weights is not None:
+        valid &= weights > 0
     error = np.where(valid, measured - predicted, 0.0)
     efforts = np.where(valid, measured, 0.0)
     count = np.maximum(valid.sum(axis=0), 1)
