@@ -67,7 +67,7 @@ class ConeProgramme:
         if lifted:
             q[:x] += weight * self._trace
             q[x:].reshape(self.links, 14)[:, 10:] = -weight
-        A, b, cones = self._cones(lifted)
+        A, b, cones = self._lifted if lifted else self._bare
         settings = clarabel.DefaultSettings()
         settings.verbose = False
         settings.tol_gap_abs = settings.tol_gap_rel = settings.tol_feas = 1e-9
@@ -85,37 +85,47 @@ class ConeProgramme:
             trace[[10 * link + UPPER.index((k, k)) for k in range(4)]] = 1
         return trace
 
-    def _cones(self, lifted: bool) -> tuple:
-        """Return Clarabel's A, b and cones: b − A·x lies in the cones."""
+    @cached_property
+    def _linear(self) -> tuple:
+        """Equations and inequalities: matrix, right side, cones."""
+        import clarabel
+        return (np.vstack([-self.E, -self.G]), [np.zeros(len(self.E)), -self.h],
+                [clarabel.ZeroConeT(len(self.E)), clarabel.NonnegativeConeT(len(self.h))])
+
+    @cached_property
+    def _bare(self) -> tuple:
+        """Clarabel's A, b and cones for P̃ ⪰ 0: b − A·x lies in the cones."""
         import clarabel
         from scipy import sparse
-        x = self.B.shape[1]
-        linear = sparse.csc_matrix(np.vstack([-self.E, -self.G]))
-        b = [np.zeros(len(self.E)), -self.h]
-        cones = [clarabel.ZeroConeT(len(self.E)), clarabel.NonnegativeConeT(len(self.h))]
-        if not lifted:
-            block = np.diag([1.0 if i == j else ROOT2 for i, j in UPPER])
-            rows = [linear, self._every_link(-block, x)]
-            b.append(np.zeros(10 * self.links))
-            cones += [clarabel.PSDTriangleConeT(4)] * self.links
-            return sparse.vstack(rows, format='csc'), np.concatenate(b), cones
-        rows = [sparse.hstack([linear, sparse.csc_matrix((linear.shape[0], 14 * self.links))])]
-        semidefinite, exponential, ones = _lifted_blocks()
-        for block, right, cone, count in ((semidefinite, np.zeros(36),
-                                           clarabel.PSDTriangleConeT(8), 1),
-                                          (exponential, ones, clarabel.ExponentialConeT(), 4)):
-            rows.append(sparse.hstack([self._every_link(-block[:, :10], x),
-                                       sparse.kron(sparse.identity(self.links),
-                                                   -block[:, 10:])]))
-            b.append(np.tile(right, self.links))
-            cones += [cone] * (count * self.links)
-        return sparse.vstack(rows, format='csc'), np.concatenate(b), cones
+        linear, b, cones = self._linear
+        block = np.diag([1.0 if i == j else ROOT2 for i, j in UPPER])
+        A = sparse.vstack([sparse.csc_matrix(linear), self._every_link(-block)], format='csc')
+        return (A, np.concatenate([*b, np.zeros(10 * self.links)]),
+                cones + [clarabel.PSDTriangleConeT(4)] * self.links)
 
-    def _every_link(self, block: np.ndarray, width: int):
+    @cached_property
+    def _lifted(self) -> tuple:
+        """Return the same with Z and t behind x, for the log-det."""
+        import clarabel
         from scipy import sparse
+        linear, b, cones = self._linear
+        links = sparse.identity(self.links)
+        semidefinite, exponential, ones = _lifted_blocks()
+        rows = [sparse.hstack([sparse.csc_matrix(linear),
+                               sparse.csc_matrix((len(linear), 14 * self.links))])]
+        rows += [sparse.hstack([self._every_link(-block[:, :10]),
+                                sparse.kron(links, -block[:, 10:])])
+                 for block in (semidefinite, exponential)]
+        right = np.concatenate([*b, np.zeros(36 * self.links), np.tile(ones, self.links)])
+        return (sparse.vstack(rows, format='csc'), right,
+                cones + [clarabel.PSDTriangleConeT(8)] * self.links
+                + [clarabel.ExponentialConeT()] * (4 * self.links))
+
+    def _every_link(self, block: np.ndarray):
+        from scipy import sparse
+        others = self.B.shape[1] - 10 * self.links
         return sparse.hstack([sparse.kron(sparse.identity(self.links), block),
-                              sparse.csc_matrix((len(block) * self.links,
-                                                 width - 10 * self.links))])
+                              sparse.csc_matrix((len(block) * self.links, others))])
 
 
 def _lifted_blocks() -> tuple[np.ndarray, np.ndarray, np.ndarray]:
