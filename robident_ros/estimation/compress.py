@@ -6,12 +6,13 @@ from dataclasses import replace
 import numpy as np
 from robident_ros.estimation.coulomb import extend, WidthColumns
 from robident_ros.estimation.information import empty_information, SquareRootInformation
+from robident_ros.estimation.information import take_columns
 from robident_ros.model.base import BaseParameters
 from robident_ros.model.regressor import torque_regressor
 from robident_ros.model.robot import Robot
 
-# Samples whose regressor is in memory at a time: some tens of megabytes for a seven-joint arm.
-CHUNK = 8192
+# Samples whose regressor is in memory at a time: some twenty megabytes for a seven-joint arm.
+CHUNK = 4096
 
 
 def compress(samples, robot: Robot, base: BaseParameters, parts: int = 1,
@@ -48,17 +49,18 @@ def regressor_blocks(samples, robot: Robot, columns: tuple[np.ndarray, ...], fir
     """
     Yield rows of the kept samples with their filtered regressor columns, one block per joint.
 
+    Blocks are as ``take_columns`` gives them: columns as rows, with room for the efforts.
+
     :param columns: columns of the torque regressor that are wanted of each joint.
     """
     for rows, needed, piece in _pieces(samples.filter, first, last):
         v = samples.v[needed]
         W = torque_regressor(robot, samples.q[needed], v, samples.a[needed])
-        blocks = [_filtered(piece, np.take(W[j].T, c, axis=0).T) for j, c in enumerate(columns)]
+        blocks = [take_columns(W[j], c) for j, c in enumerate(columns)]
         if widths is not None and widths.extra:
-            more = widths.values(v)
-            blocks = [np.hstack([block, _filtered(piece, more[:, j, widths.loads(j)])])
+            blocks = [np.concatenate([block[:-1], widths.values(j, v), block[-1:]])
                       for j, block in enumerate(blocks)]
-        yield rows, blocks
+        yield rows, [_filtered(piece, block.T).T for block in blocks]
 
 
 def _pieces(parallel, first: int, last: int) -> Iterator[tuple[slice, slice, object]]:
@@ -100,6 +102,7 @@ def predict(samples, robot: Robot, thetas: np.ndarray) -> np.ndarray:
     for start in range(0, len(samples.q), CHUNK):
         part = slice(start, start + CHUNK)
         W = torque_regressor(robot, samples.q[part], samples.v[part], samples.a[part])
-        plain[part] = (W @ thetas.T).transpose(1, 2, 0).reshape(-1, plain.shape[1])
+        torques = np.tensordot(thetas, W.transpose(2, 0, 1), 1)  # (k, n, N), W as it lies
+        plain[part] = torques.reshape(plain.shape[1], -1).T
     kept = _filtered(samples.filter, plain)
     return kept.reshape(len(kept), len(thetas), -1).transpose(1, 0, 2)

@@ -58,11 +58,11 @@ class WidthColumns:
         own = np.flatnonzero(self.rows[:, joint])
         return np.concatenate([k * len(self.columns) + own for k in range(len(self.widths) - 1)])
 
-    def values(self, v: np.ndarray) -> np.ndarray:
-        """Return the appended columns (N, n, extra) at speeds (N, n)."""
-        speed = np.asarray(v) @ self.rows.T
-        out = [coulomb(speed, width)[:, None, :] * self.rows.T for width in self.widths[1:]]
-        return np.concatenate(out, axis=2) if out else np.empty((*np.shape(v), 0))
+    def values(self, joint: int, v: np.ndarray) -> np.ndarray:
+        """Return the appended columns that load a joint, as rows, at speeds (N, n)."""
+        own = np.flatnonzero(self.rows[:, joint])
+        speed, lever = self.rows[own] @ v.T, self.rows[own, joint][:, None]
+        return np.concatenate([lever * coulomb(speed, width) for width in self.widths[1:]])
 
 
 def width_columns(robot: Robot, base: BaseParameters, widths: Sequence[float]) -> WidthColumns:

@@ -38,6 +38,11 @@ class Residuals:
     consistent: np.ndarray
     weights: np.ndarray
 
+    def correlation(self) -> float:
+        """Return how many samples say as much as one independent sample."""
+        return float(np.mean([correlation_length(np.where(w > 0, y - x, 0.0)) for y, x, w in
+                              zip(self.measured.T, self.base.T, self.weights.T)]))
+
 
 @dataclass(frozen=True, eq=False)
 class Identification:
@@ -72,7 +77,7 @@ def identify(recordings: Sequence[Samples], robot: Robot,
     consistent = solve_consistent(solution, setting)
     base_theta = setting.base.to_standard(solution.beta)
     residuals = _residuals(recordings, setting.robot, base_theta, consistent.theta, weights)
-    correlation = correlation_length((residuals.measured - residuals.base) * (residuals.weights > 0))
+    correlation = residuals.correlation()
     near = solve_near(solution, setting, correlation)
     notes += _look_back(recordings, setting, solution, consistent, relative_error(
         combine(plain), solution.beta))
@@ -92,9 +97,9 @@ def _check_joints(samples: Samples, robot: Robot) -> Samples:
 def _look_at(recordings: Sequence[Samples], robot: Robot,
              options: EstimatorOptions) -> tuple[Setting, list[str]]:
     """Return what is known before anything is estimated, and say what is odd."""
-    q = np.concatenate([samples.q for samples in recordings])
-    efforts = np.concatenate([samples.filter.apply(samples.tau) for samples in recordings])
-    weights = np.concatenate([samples.weights for samples in recordings])
+    q = _join([samples.q for samples in recordings])
+    efforts = _join([samples.filter.apply(samples.tau) for samples in recordings])
+    weights = _join([samples.weights for samples in recordings])
     still = suspicion.find_still_joints(robot, q)
     silent = suspicion.find_constant_efforts(robot, efforts, weights)
     prior = make_prior(robot)
@@ -158,14 +163,19 @@ def _reweight(recordings: Sequence[Samples], setting: Setting, parts: list
 
 def _residuals(recordings: Sequence[Samples], robot: Robot, base: np.ndarray,
                consistent: np.ndarray, weights: list[np.ndarray] | None) -> Residuals:
-    predicted = np.concatenate([predict(samples, robot, np.array([robot.theta, base, consistent]))
-                                for samples in recordings], axis=1)
+    predicted = _join([predict(samples, robot, np.array([robot.theta, base, consistent]))
+                       for samples in recordings], axis=1)
     used = [samples.weights for samples in recordings]
     if weights is not None:
         used = [own * more for own, more in zip(used, weights)]
-    return Residuals(np.concatenate([samples.t[samples.filter.rows] for samples in recordings]),
-                     np.concatenate([samples.filter.apply(samples.tau) for samples in recordings]),
-                     *predicted, np.concatenate(used))
+    return Residuals(_join([samples.t[samples.filter.rows] for samples in recordings]),
+                     _join([samples.filter.apply(samples.tau) for samples in recordings]),
+                     *predicted, _join(used))
+
+
+def _join(arrays: list[np.ndarray], axis: int = 0) -> np.ndarray:
+    """Put arrays together; a single one, which may be large, is not copied."""
+    return arrays[0] if len(arrays) == 1 else np.concatenate(arrays, axis)
 
 
 def _look_back(recordings: Sequence[Samples], setting: Setting, solution, consistent,

@@ -21,7 +21,7 @@ from robident_ros.model.regressor import torque_regressor
 from robident_ros.model.robot import Robot
 
 SCHEMA = 'robident_information/1'
-BLOCK = 32  # columns that LAPACK's tpqrt reflects at a time; 16 to 64 measured alike
+BLOCK = 16  # columns that LAPACK's tpqrt reflects at a time; 8 to 32 measured alike
 NEGLIGIBLE = 1e-9  # of a column's norm over all joints: round-off, not an effect
 
 
@@ -51,17 +51,20 @@ class SquareRootInformation:
         :param y: efforts (N, n).
         :param weights: factors of the rows (N, n); a row of weight zero does not count.
         """
-        blocks = [np.take(W[j].T, columns, axis=0).T for j, columns in enumerate(self.standard)]
+        blocks = [take_columns(W[j], columns) for j, columns in enumerate(self.standard)]
         return self.update_blocks(blocks, y, weights)
 
     def update_blocks(self, blocks: Sequence[np.ndarray], y: np.ndarray,
                       weights: np.ndarray | None = None) -> 'SquareRootInformation':
-        """Do the same from the columns ``standard[j]`` of each joint, (N, ·) each."""
+        """
+        Do the same from the columns ``standard[j]`` of each joint, as ``take_columns`` gives.
+
+        The memory of the blocks is used up.
+        """
         factors, counts = [], np.array(self.counts)
-        for j, (block, factor) in enumerate(zip(blocks, self.factors)):
-            rows = np.empty((len(factor), len(y)))
-            rows[:-1], rows[-1] = block.T, y[:, j]
-            if weights is not None:
+        for j, (rows, factor) in enumerate(zip(blocks, self.factors)):
+            rows[-1] = y[:, j]
+            if weights is not None and np.any(weights[:, j] != 1):
                 valid = weights[:, j] > 0
                 rows = rows[:, valid] * weights[valid, j]
             if rows.shape[1]:
@@ -95,6 +98,14 @@ class SquareRootInformation:
         freedom = self.counts - [len(columns) for columns in self.columns]
         least = [abs(factor[-1, -1]) for factor in self.factors]
         return np.array(least) / np.sqrt(np.maximum(freedom, 1))
+
+
+def take_columns(W: np.ndarray, columns: np.ndarray) -> np.ndarray:
+    """Return some columns of W (N, p) as rows, and one more row that efforts go into."""
+    rows = np.empty((len(columns) + 1, len(W)))
+    np.take(W.T, columns, axis=0, out=rows[:-1], mode='clip')  # 'raise' would make a copy
+    rows[-1] = 0
+    return rows
 
 
 def _absorb(factor: np.ndarray, rows: np.ndarray, triangular: int) -> np.ndarray:

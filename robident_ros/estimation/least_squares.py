@@ -133,19 +133,17 @@ def robust_weights(residuals: np.ndarray, weights: np.ndarray | None = None) -> 
 
 def correlation_length(residuals: np.ndarray) -> float:
     """
-    Return how many samples of residuals (N, n) say as much as one independent sample.
+    Return how many successive residuals say as much as one independent one.
 
     This is 1 + 2·Σ ρ_k, over the lags up to the first at which the correlation ρ_k is lost in
-    its own noise, in the mean of the joints; 1 for white residuals.
+    its own noise; 1 for white residuals.
     """
     residuals = np.nan_to_num(residuals)
-    residuals = residuals[:, np.any(residuals, axis=0)]
     count = len(residuals)
-    if count < 3 or not residuals.size:
+    if count < 3 or not np.any(residuals):
         return 1.0
-    spectrum = np.fft.rfft(residuals - residuals.mean(axis=0), 2 * count, axis=0)
-    correlation = np.fft.irfft(np.abs(spectrum)**2, axis=0)[:count]
-    rho = correlation[1:] / np.maximum(correlation[0], np.finfo(float).tiny)
-    lost = np.argmax(np.vstack([rho, np.zeros(rho.shape[1])]) < 2 / np.sqrt(count), axis=0)
-    sums = [1 + 2 * rho[:lag, j].sum() for j, lag in enumerate(lost)]
-    return float(max(np.mean(sums), 1.0))
+    spectrum = np.fft.rfft(residuals - residuals.mean(), 2 * count)
+    correlation = np.fft.irfft(np.abs(spectrum)**2)[:count]
+    rho = correlation[1:] / correlation[0]
+    lost = int(np.argmax(np.append(rho, 0) < 2 / np.sqrt(count)))
+    return float(max(1 + 2 * rho[:lost].sum(), 1.0))
