@@ -19,7 +19,8 @@ EXTRAS = {
     'ros': ['ros-rclpy[fastrtps]', 'ros-sensor-msgs', 'ros-trajectory-msgs', 'ros-std-msgs',
             'ros-std-srvs', 'ros-diagnostic-msgs', 'ros-rosgraph-msgs'],
 }
-EXTRAS['dev'] = [*EXTRAS['fast'], *EXTRAS['plot'], *EXTRAS['sim'], *EXTRAS['lint'], *EXTRAS['test']]
+EXTRAS['dev'] = [*EXTRAS['fast'], *EXTRAS['plot'], *EXTRAS['sim'], *EXTRAS['lint'],
+                 *EXTRAS['test']]
 
 setup(
     name=PACKAGE,

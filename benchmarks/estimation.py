@@ -29,7 +29,8 @@ t = np.arange({samples}) * 1e-3
 q, v, a = (np.zeros(({samples}, n)) for _ in range(3))
 for j in range(n):
     for k in range(5):
-        w, A, phase = 2 * np.pi * (0.1 * (k + 1) + 0.003 * rng.random()), rng.normal(), 6 * rng.random()
+        w = 2 * np.pi * (0.1 * (k + 1) + 0.003 * rng.random())
+        A, phase = rng.normal(), 6 * rng.random()
         q[:, j] += 0.5 * A / w * np.sin(w * t + phase)
         v[:, j] += 0.5 * A * np.cos(w * t + phase)
         a[:, j] -= 0.5 * A * w * np.sin(w * t + phase)

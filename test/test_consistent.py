@@ -14,7 +14,7 @@ from robident_ros.model.base import base_parameters
 from robident_ros.model.parameters import M, MX
 from robident_ros.model.physical import judge_link, pseudo_inertia
 from robident_ros.model.robot import load_robot
-from shipped import ROOT, ROBOTS, shipped
+from shipped import ROBOTS, ROOT, shipped
 from synthetic import simulate, with_drives
 
 ROBOT = shipped('arm6')

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 from robident_ros.config import Config, DriveOptions, EstimatorOptions
 from robident_ros.errors import EstimationError, RankDeficient
-from robident_ros.estimation.identify import identify, Identification
+from robident_ros.estimation.identify import Identification, identify
 from robident_ros.estimation.validation import relative_error
 from robident_ros.model.robot import load_robot, Robot
 from robident_ros.processing.process import Samples

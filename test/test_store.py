@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 from robident_ros.config import EstimatorOptions
 from robident_ros.errors import EstimationError, RobidentError
-from robident_ros.estimation.identify import identify, Identification
+from robident_ros.estimation.identify import Identification, identify
 from robident_ros.files import write_atomically
 from robident_ros.report.folder import read_folder, write_folder
 from robident_ros.report.provenance import hash_of, provenance_of

@@ -92,11 +92,11 @@ def as_data(estimate: 'Estimate', seconds: float, folder: Path) -> dict:
 def as_text(estimate: 'Estimate') -> str:
     """Return the result in short, for a terminal of 80 columns."""
     error, excitation = estimate.relative_error, estimate.excitation
-    joints = [[joint.joint, f'{joint.rms_effort:.4g}', _percent(joint.relative_error['apriori']),
-               _percent(joint.relative_error['base']), _percent(joint.relative_error['consistent'])]
+    shown = ('apriori', 'base', 'consistent')
+    joints = [[joint.joint, f'{joint.rms_effort:.4g}',
+               *(_percent(joint.relative_error[name]) for name in shown)]
               for joint in estimate.joints]
-    joints.append(['all', '', *(_percent(error[name]) for name in
-                                ('apriori', 'base', 'consistent'))])
+    joints.append(['all', '', *(_percent(error[name]) for name in shown)])
     links = [[link.joint, f'{link.apriori_mass:.3f}', f'{link.mass:.3f}',
               'consistent' if link.consistent else f'no: {link.reason}']
              for link in estimate.links]

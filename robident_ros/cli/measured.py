@@ -7,7 +7,6 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 import warnings
 
-import numpy as np
 from robident_ros.errors import RecordingError, RobidentWarning
 
 if TYPE_CHECKING:
@@ -75,5 +74,5 @@ def _to_efforts(recording: 'Recording', robot: 'Robot') -> 'Recording':
     gains = robot.config.drives.gains
     if not gains:
         return recording
-    factors = np.array([gains.get(name, 1.0) for name in recording.joint_names])
+    factors = [gains.get(name, 1.0) for name in recording.joint_names]
     return replace(recording, tau=recording.tau * factors)

@@ -195,5 +195,3 @@ def _divergences(robot: Robot, theta: np.ndarray, prior: Prior) -> np.ndarray:
         whitened = np.linalg.solve(apriori, own)
         values.append(np.trace(whitened) - np.linalg.slogdet(whitened)[1] - 4)
     return np.array(values)
-
-

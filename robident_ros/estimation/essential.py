@@ -95,5 +95,3 @@ def _indices(kept: np.ndarray) -> np.ndarray:
     kept = np.array(kept, dtype=int)
     kept.setflags(write=False)
     return kept
-
-

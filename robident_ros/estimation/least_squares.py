@@ -46,7 +46,7 @@ class LeastSquares:
 
     @property
     def std(self) -> np.ndarray:
-        """Standard deviation σ of each parameter."""
+        """Return σ of each parameter."""
         return np.sqrt(np.diag(self.covariance))
 
     @property

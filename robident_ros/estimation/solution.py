@@ -58,7 +58,7 @@ class BaseSolution:
 
     @property
     def std(self) -> np.ndarray:
-        """Standard deviations of all base parameters, infinite where they are held."""
+        """Return σ of all base parameters, infinite where they are held."""
         std = np.full(len(self.beta), np.inf)
         std[self.free] = self.estimate.std
         return std

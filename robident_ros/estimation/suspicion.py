@@ -96,8 +96,8 @@ def suspect_mistakes(samples, robot: Robot, base: BaseParameters) -> list[str]:
 
 def _mistakes(names: tuple[str, ...], q: np.ndarray, v: np.ndarray, a: np.ndarray,
               tau: np.ndarray) -> Iterator[tuple[str, list[np.ndarray]]]:
-    yield ('positions look like degrees, expected radians', [DEGREE * q, DEGREE * v, DEGREE * a,
-                                                            tau])
+    yield ('positions look like degrees, expected radians',
+           [DEGREE * q, DEGREE * v, DEGREE * a, tau])
     for j, name in enumerate(names):
         sign = np.where(np.arange(len(names)) == j, -1.0, 1.0)
         yield (f'the effort of joint {name!r} seems to have the wrong sign', [q, v, a, sign * tau])

@@ -34,7 +34,7 @@ def standard_table(estimate: Estimate) -> 'pd.DataFrame':
 
 
 def parameter_table(estimate: Estimate) -> 'pd.DataFrame':
-    """Standard parameters with the base parameters that they lead."""
+    """Return standard parameters with the base parameters that they lead."""
     base = base_table(estimate).drop(columns=['unit', 'apriori'])
     return standard_table(estimate).join(base)
 

@@ -21,7 +21,7 @@ from robident_ros.files import write_text
 from robident_ros.model.parameters import from_pinocchio, to_inertial
 from robident_ros.model.physical import judge_link
 from robident_ros.model.robot import Robot
-from robident_ros.report.xml_text import Element, find_elements, Replacement, replace_spans
+from robident_ros.report.xml_text import Element, find_elements, replace_spans, Replacement
 
 NOTE = ('identified by robident_ros; rotor inertia, offsets and motor friction are not part of '
         'a URDF: see config.yaml beside it')
