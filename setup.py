@@ -19,8 +19,7 @@ EXTRAS = {
     'ros': ['ros-rclpy[fastrtps]', 'ros-sensor-msgs', 'ros-trajectory-msgs', 'ros-std-msgs',
             'ros-std-srvs', 'ros-diagnostic-msgs', 'ros-rosgraph-msgs'],
 }
-EXTRAS['dev'] = [*EXTRAS['fast'], *EXTRAS['plot'], *EXTRAS['sim'], *EXTRAS['lint'],
-                 *EXTRAS['test']]
+EXTRAS['dev'] = [item for name in ('fast', 'plot', 'sim', 'lint', 'test') for item in EXTRAS[name]]
 
 setup(
     name=PACKAGE,

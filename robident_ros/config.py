@@ -99,6 +99,63 @@ class DriveOptions:
 
 
 @dataclass(frozen=True)
+class WorkspaceOptions:
+    """Where one link of the robot must stay, in the root frame."""
+
+    link: str | None = option(None, 'the link whose origin is watched; default: the last one')
+    lower: tuple[float, ...] | None = option(None, 'lower corner of its box: x, y, z', 'm')
+    upper: tuple[float, ...] | None = option(None, 'upper corner of its box: x, y, z', 'm')
+    floor: float | None = option(None, 'lowest height', 'm')
+    ceiling: float | None = option(None, 'greatest height', 'm')
+    keep_out_radius: float | None = option(
+        None, 'distance from the z axis to keep while below keep_out_height', 'm', minimum=0)
+    keep_out_height: float | None = option(
+        None, 'height from which on the keep-out cylinder does not matter', 'm')
+
+
+@dataclass(frozen=True)
+class ExcitationOptions:
+    """What an exciting trajectory is made of, and how near to the limits it may go."""
+
+    frequency_hz: float = option(0.1, 'fundamental frequency; the period is its inverse', 'Hz')
+    harmonics: tuple[int, ...] = option((1, 2, 3, 4, 5), 'multiples of it that are excited')
+    joint_harmonics: Mapping[str, tuple[int, ...]] = option(
+        dict, 'other harmonics for some joints, by joint name')
+    rate_hz: float = option(100.0, 'sampling rate of the experiment that is planned', 'Hz',
+                            minimum=0.1)
+    criterion: str = option('cond', 'what is minimised', choices=(
+        'cond', 'qr', 'frobenius', 'smooth', 'logdet'))
+    equilibrium_factor: float = option(
+        0.0, 'weight of the equilibrium S beside the criterion', minimum=0)
+    scale_columns: bool = option(
+        False, 'whether parameters count relative to their a-priori size')
+    noise: Mapping[str, float] = option(
+        dict, 'standard deviation of the measured effort by joint; default: equal', 'N·m or N')
+    parameters: Mapping[str, Mapping[str, float]] = option(
+        dict, 'parameters to identify, as combinations of standard ones; default: base parameters')
+    posture: Mapping[str, float] = option(
+        dict, 'position about which a joint moves; default: chosen by the design', 'rad or m')
+    position_fraction: float = option(0.95, 'share of the position range to use', minimum=0.001)
+    velocity_fraction: float = option(0.9, 'share of the velocity limit to use', minimum=0.001)
+    acceleration_fraction: float = option(
+        1.0, 'share of the acceleration limit to use', minimum=0.001)
+    effort_fraction: float = option(
+        0.8, 'share of the effort limit to use, by the a-priori parameters', minimum=0.001)
+    acceleration_time_s: float = option(
+        0.5, 'where no acceleration limit is known: time to reach the velocity limit', 's',
+        minimum=0.001)
+    self_collision: bool = option(True, 'whether links must keep apart')
+    clearance: float = option(0.02, 'distance that they keep', 'm', minimum=0)
+    link_radius: float = option(
+        0.06, 'radius of links whose collision shape is a mesh or missing', 'm', minimum=0.001)
+    coulomb_width: float = option(
+        0.05, 'width of Coulomb friction while optimising, where the model has a sharp sign',
+        'rad/s or m/s', minimum=0.001)
+    points: int = option(30, 'number of intervals of a polynomial trajectory', minimum=2)
+    budget_s: float = option(20.0, 'CPU time of all starts together', 's', minimum=0.1)
+
+
+@dataclass(frozen=True)
 class ChannelOptions:
     """Where one quantity stands in a foreign text file, and in what unit."""
 
@@ -214,6 +271,8 @@ class Config:
 
     model: ModelOptions = option(ModelOptions, 'the robot')
     drives: DriveOptions = option(DriveOptions, 'its drives')
+    workspace: WorkspaceOptions = option(WorkspaceOptions, 'where the tool must stay')
+    excitation: ExcitationOptions = option(ExcitationOptions, 'the exciting trajectory')
     recording: RecordingOptions = option(RecordingOptions, 'where measured data stand')
     processing: ProcessingOptions = option(ProcessingOptions, 'how they become samples')
     estimation: EstimatorOptions = option(EstimatorOptions, 'how parameters are estimated')

@@ -1,4 +1,4 @@
-"""Command ``robident inspect``: what a recording holds, and what it is good for."""
+"""Command ``robident inspect``: what a recording holds, and what it is good for."""  # noqa: A005
 
 from argparse import ArgumentParser, Namespace
 from dataclasses import asdict, replace

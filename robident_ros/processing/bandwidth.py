@@ -24,6 +24,7 @@ ABOVE_EXCITATION = 10.0
 LEAST_ABOVE_EXCITATION = 3.0
 NOISE_SHARE = 0.01
 BELOW_SAMPLING = 0.4
+FEWEST = 16  # samples that make a spectrum
 
 
 @dataclass(frozen=True, eq=False)
@@ -47,6 +48,8 @@ class Bandwidth:
 
 def find_bandwidth(q: np.ndarray, rate_hz: float) -> Bandwidth:
     """Look at evenly sampled positions (N, n)."""
+    if len(q) < FEWEST:
+        return Bandwidth(0.0, BELOW_SAMPLING * rate_hz, np.zeros(q.shape[1]))
     window = np.blackman(len(q) + 2)[1:-1, None]
     f = np.fft.rfftfreq(len(q), 1 / rate_hz)
     density = 2 / rate_hz / (window ** 2).sum() * np.abs(

@@ -81,7 +81,7 @@ def differentiate(q: np.ndarray, rate_hz: float, cutoff_hz: float,
 
     At the ends, the motion is continued by its mirror image, turned about the end point.
     """
-    kernel = lowpass_kernel(cutoff_hz, rate_hz, length_s)
+    kernel = lowpass_kernel(cutoff_hz, rate_hz, length_s, np.blackman)
     margin = min(len(kernel) // 2 + 2, len(q) - 1)
     before, after = 2 * q[0] - q[margin:0:-1], 2 * q[-1] - q[-2:-margin - 2:-1]
     extended = np.vstack([before, q, after])

@@ -23,7 +23,7 @@ def interpolate(t: np.ndarray, x: np.ndarray, grid: np.ndarray, gap: float = np.
     index = first[:, None] + np.arange(min(4, len(t)))
     weights = _lagrange(t[index], grid)
     # Samples close together let a cubic swing wide: there, a straight line is safer.
-    wild = (weights ** 2).sum(axis=1) > 1.5
+    wild = (weights ** 2).sum(axis=1) > 4
     share = (grid - t[right - 1]) / (t[right] - t[right - 1])
     line = np.where(index == (right - 1)[:, None], 1 - share[:, None],
                     np.where(index == right[:, None], share[:, None], 0.0))
@@ -35,6 +35,19 @@ def interpolate(t: np.ndarray, x: np.ndarray, grid: np.ndarray, gap: float = np.
     inside = (t[right] - t[right - 1] > gap) & (grid > t[right - 1]) & (grid < t[right])
     values[inside | (grid < t[0] - 1e-9) | (grid > t[-1] + 1e-9)] = np.nan
     return Resampled(values, float((weights ** 2).sum(axis=1).mean()))
+
+
+def interpolate_known(t: np.ndarray, x: np.ndarray, grid: np.ndarray,
+                      gap: float = np.inf) -> np.ndarray:
+    """Interpolate each column between its known values; a longer pause of them is a gap."""
+    known = np.isfinite(x)
+    if known.all():
+        return interpolate(t, x, grid, gap).values
+    out = np.full((len(grid), x.shape[1]), np.nan)
+    for j in np.flatnonzero(known.sum(axis=0) >= 2):
+        rows = known[:, j]
+        out[:, j] = interpolate(t[rows], x[rows, j:j + 1], grid, gap).values[:, 0]
+    return out
 
 
 def _lagrange(nodes: np.ndarray, at: np.ndarray) -> np.ndarray:

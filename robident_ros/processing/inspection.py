@@ -5,7 +5,7 @@ from dataclasses import dataclass
 import numpy as np
 from robident_ros.config import ProcessingOptions
 from robident_ros.processing.periods import average_periods, Periods
-from robident_ros.processing.process import look_at_bandwidth, process
+from robident_ros.processing.process import longest_pause, look_at_bandwidth, process
 from robident_ros.processing.saturation import find_saturated
 from robident_ros.recording.recording import Recording
 
@@ -60,7 +60,11 @@ def inspect_recording(recording: Recording,
     bandwidth = look_at_bandwidth(recording)
     has_efforts = np.isfinite(recording.tau).any()
     samples = process(recording, options) if has_efforts else None
-    periods = samples.periods if samples else average_periods(recording, options.period_s)
+    if samples is not None:
+        periods = samples.periods
+    else:
+        gap = longest_pause(recording, options, bandwidth.cutoff_hz)
+        periods = average_periods(recording, options.period_s, gap=gap)
     noise_q = np.sqrt(bandwidth.noise_density * recording.rate / 2) if periods is None \
         else np.sqrt(np.diag(periods.noise_q))
     noise_tau = None

@@ -20,6 +20,7 @@ symmetric finite impulse response (a windowed sinc): zero-phase, and each output
   rows a range of outputs needs.
 """
 
+from collections.abc import Callable
 from dataclasses import dataclass
 
 import numpy as np
@@ -89,13 +90,15 @@ class ParallelFilter:
         return out.reshape(len(rows), *columns.shape[1:])
 
 
-def lowpass_kernel(cutoff_hz: float, rate_hz: float, length_s: float) -> np.ndarray:
+def lowpass_kernel(cutoff_hz: float, rate_hz: float, length_s: float,
+                   window: Callable[[int], np.ndarray] = np.hanning) -> np.ndarray:
     """
     Return a windowed sinc that halves the amplitude at the cutoff.
 
     :param length_s: time from the middle to either end; longer is steeper
+    :param window: the Hann window is steep, the Blackman window flat below the cutoff
     """
     half = max(int(round(length_s * rate_hz)), 1)
     steps = np.arange(-half, half + 1)
-    kernel = np.sinc(2 * cutoff_hz / rate_hz * steps) * np.hanning(2 * half + 3)[1:-1]
+    kernel = np.sinc(2 * cutoff_hz / rate_hz * steps) * window(2 * half + 3)[1:-1]
     return kernel / kernel.sum()

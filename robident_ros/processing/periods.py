@@ -8,27 +8,19 @@ drift is flagged.
 """
 
 from dataclasses import dataclass
-from typing import Protocol
 import warnings
 
 import numpy as np
 from robident_ros.errors import RecordingError
-from robident_ros.processing.grid import interpolate
+from robident_ros.excitation.trajectory import Trajectory
+from robident_ros.processing.grid import interpolate, interpolate_known
 from robident_ros.processing.repetition import find_period, find_steady
 from robident_ros.recording.recording import read_only, Recording
 
 OUTLIER = 2.0  # a period whose rms deviation is so many times the usual one is left out
 DRIFT = 2.0  # halves of the periods that differ so many times more than by noise: drift
+FEWEST = 10  # samples that make a period
 FOLLOWS = 0.9  # least correlation with a trajectory that a recording is said to follow
-
-
-class Trajectory(Protocol):
-    """A designed motion, as far as it is needed here."""
-
-    period: float
-
-    def sample(self, t: np.ndarray) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
-        """Return positions, velocities and accelerations at times t."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -75,29 +67,32 @@ def average_periods(recording: Recording, period: float | None = None,
     Average a recording over its periods; None where there are not two of them.
 
     :param period: length of a period [s]; default: that of the reference, or found in the data
-    :param reference: the designed motion of these joints; periods then begin where its do
+    :param reference: the designed motion; periods then begin where its do
     :param gap: a longer pause between samples is not bridged [s]
     """
     period = period or (reference.period if reference else find_period(recording))
     if not period:
         return None
+    if period * recording.rate < FEWEST:
+        raise RecordingError(f'{recording.source}: a period of {period:g} s has fewer than '
+                             f'{FEWEST} samples at {recording.rate:.4g} Hz')
     start, count = find_steady(recording, period)
     if reference is not None and count >= 1:
         start, count = _align(recording, reference, start, count)
     if count < 2:
         return None
-    points = max(int(round(period * recording.rate)), 4)
+    points = int(round(period * recording.rate))
     grid = np.arange(points) * (period / points)
     times = (start + period * np.arange(count)[:, None] + grid).ravel()
 
-    def cut(x: np.ndarray) -> tuple[np.ndarray, float]:
-        values, gain = interpolate(recording.t, x, times, gap)
-        return values.reshape(count, points, -1), gain
+    def cut(x: np.ndarray) -> np.ndarray:
+        return interpolate_known(recording.t, x, times, gap).reshape(count, points, -1)
 
-    (q, gain), (tau, _) = cut(recording.q), cut(recording.tau)
+    q, tau = cut(recording.q), cut(recording.tau)
+    gain = interpolate(recording.t, recording.q, times).noise_gain
     excluded = _find_outliers({'position': q, 'effort': tau}, recording.joint_names)
     used = [k for k in range(count) if k not in excluded]
-    v = None if recording.v is None else _mean(cut(recording.v)[0][used])
+    v = None if recording.v is None else _mean(cut(recording.v)[used])
     q, tau = q[used], tau[used]
     return Periods(period, start, grid, _fill(_mean(q)), v, _mean(tau),
                    np.isfinite(tau).sum(axis=0), _covariance(q) / gain,
@@ -109,13 +104,15 @@ def _align(recording: Recording, reference: Trajectory, start: float,
            count: int) -> tuple[float, int]:
     """Move the start to where the reference starts; refuse a recording of another motion."""
     period = reference.period
-    points = max(int(round(period * recording.rate)), 4)
+    points = int(round(period * recording.rate))
     grid = np.arange(points) * (period / points)
     measured = np.column_stack([np.interp(start + grid, recording.t, x) for x in recording.q.T])
-    designed = np.asarray(reference.sample(grid)[0])
-    if designed.shape != measured.shape:
+    if set(reference.joint_names) != set(recording.joint_names):
         raise RecordingError(f'{recording.source}: the reference trajectory moves '
-                             f'{designed.shape[1]} joints, the recording {measured.shape[1]}')
+                             f'{", ".join(reference.joint_names)}, the recording has '
+                             f'{", ".join(recording.joint_names)}; select the same joints')
+    order = [reference.joint_names.index(name) for name in recording.joint_names]
+    designed = np.asarray(reference.sample(grid)[0])[:, order]
     x, y = (z - z.mean(axis=0) for z in (measured, designed))
     product = np.fft.irfft(np.fft.rfft(x, axis=0).conj() * np.fft.rfft(y, axis=0), points, axis=0)
     match = product.sum(axis=1) / max(np.linalg.norm(x) * np.linalg.norm(y), 1e-300)
@@ -190,7 +187,8 @@ def _find_drift(channels: dict[str, np.ndarray], names: tuple[str, ...]) -> tupl
         change = _mean(x[count // 2:]) - _mean(x[:count // 2])
         change = np.sqrt(_nanmean(change[None] ** 2))
         expected = noise * np.sqrt(1 / (count // 2) + 1 / (count - count // 2))
-        for j in np.flatnonzero(change > DRIFT * expected + 1e-6 * np.nanmax(np.abs(x))):
+        worth_telling = 1e-3 * np.sqrt(_nanmean((x - _nanmean(x)) ** 2))
+        for j in np.flatnonzero(change > np.maximum(DRIFT * expected, worth_telling)):
             found.append(f'{quantity} of {names[j]} changes by {change[j]:.3g} between the first '
                          f'and the second half of the periods, noise explains {expected[j]:.2g}')
     return tuple(found)

@@ -14,11 +14,12 @@ import warnings
 import numpy as np
 from robident_ros.config import ProcessingOptions
 from robident_ros.errors import RecordingError, RobidentWarning
+from robident_ros.excitation.trajectory import Trajectory
 from robident_ros.processing.bandwidth import Bandwidth, find_bandwidth
 from robident_ros.processing.derivatives import count_harmonics, differentiate, fit_fourier
-from robident_ros.processing.grid import even_grid, interpolate, segments
+from robident_ros.processing.grid import even_grid, interpolate, interpolate_known, segments
 from robident_ros.processing.parallel_filter import lowpass_kernel, ParallelFilter
-from robident_ros.processing.periods import average_periods, Periods, Trajectory
+from robident_ros.processing.periods import average_periods, Periods
 from robident_ros.processing.saturation import find_saturated
 from robident_ros.recording.recording import read_only, Recording
 
@@ -66,7 +67,7 @@ class Samples:
     tau: np.ndarray
     joint_names: tuple[str, ...]
     rate_hz: float
-    filter: ParallelFilter
+    filter: ParallelFilter  # noqa: A003
     weights: np.ndarray
     noise_std: np.ndarray
     cutoff_hz: float
@@ -84,7 +85,7 @@ class _Prepared:
 
     rows: tuple[np.ndarray, ...]  # t, q, v, a, tau
     rate_hz: float
-    filter: ParallelFilter
+    parallel: ParallelFilter
     share: np.ndarray | float  # of periods that know each kept row
     noise_std: np.ndarray
     noise_v: np.ndarray
@@ -106,7 +107,7 @@ def process(recording: Recording, options: ProcessingOptions = ProcessingOptions
                              'from it')
     bandwidth = look_at_bandwidth(recording)
     cutoff = options.cutoff_hz or bandwidth.cutoff_hz
-    gap = options.gap_s or max(3 / recording.rate, 0.25 / cutoff)
+    gap = longest_pause(recording, options, cutoff)
     periods = _average(recording, options, reference, gap)
     if periods is None:
         ready = _prepare_any(recording, options, bandwidth, cutoff, gap)
@@ -118,7 +119,7 @@ def process(recording: Recording, options: ProcessingOptions = ProcessingOptions
                  for count, name in zip(saturated.sum(axis=0), recording.joint_names)),
                *ready.dropped, *doubtful]
     t, q, v, a, tau = ready.rows
-    return Samples(t, q, v, a, tau, recording.joint_names, ready.rate_hz, ready.filter,
+    return Samples(t, q, v, a, tau, recording.joint_names, ready.rate_hz, ready.parallel,
                    weights, ready.noise_std, cutoff,
                    tuple(item for item in dropped if item.count), periods)
 
@@ -132,14 +133,22 @@ def _cut(recording: Recording, options: ProcessingOptions) -> Recording:
 
 def look_at_bandwidth(recording: Recording) -> Bandwidth:
     """Return the bandwidth of the motion, over its longest stretch without a long pause."""
-    part = max(segments(recording.t, 0.1 * recording.duration), key=lambda s: s.stop - s.start)
-    t, rate = recording.t[part], recording.rate
+    rate, pause = recording.rate, max(0.1 * recording.duration, 3 / recording.rate)
+    part = max(segments(recording.t, pause), key=lambda stretch: stretch.stop - stretch.start)
+    t = recording.t[part]
     return find_bandwidth(interpolate(t, recording.q[part], even_grid(t, rate)).values, rate)
+
+
+def longest_pause(recording: Recording, options: ProcessingOptions, cutoff: float) -> float:
+    """Return how far apart samples may be to be interpolated between [s]."""
+    if options.gap_s is not None:
+        return max(options.gap_s, 1.5 / recording.rate)
+    return max(3 / recording.rate, 0.25 / cutoff)
 
 
 def _average(recording: Recording, options: ProcessingOptions, reference: Trajectory | None,
              gap: float) -> Periods | None:
-    if not options.average_periods:
+    if not options.average_periods or (reference and not reference.is_periodic):
         return None
     periods = average_periods(recording, options.period_s, reference, gap)
     if periods is None and (options.period_s or reference):
@@ -189,7 +198,7 @@ def _prepare_any(recording: Recording, options: ProcessingOptions, bandwidth: Ba
             continue
         motion = differentiate(interpolate(t, recording.q[part], grid).values, rate,
                                POSITION_CUTOFF * cutoff, FILTER_LENGTH / cutoff)
-        parts.append((grid, *motion, interpolate(t, recording.tau[part], grid).values))
+        parts.append((grid, *motion, interpolate_known(t, recording.tau[part], grid, gap)))
         rows.append(np.arange(start + half, start + len(grid) - half, step))
         start += len(grid)
     if not parts:
@@ -227,15 +236,19 @@ def _weigh(ready: _Prepared, options: ProcessingOptions,
            names: tuple[str, ...]) -> tuple[np.ndarray, list[Dropped]]:
     """Return the weights of the kept rows, zero where efforts or friction are in doubt."""
     _, _, v, _, tau = ready.rows
-    unknown = ~np.isfinite(ready.filter.apply(tau))
-    slowest = np.maximum(3 * ready.noise_v, SLOW * np.abs(v).max(axis=0))
+    unknown = ~np.isfinite(ready.parallel.apply(tau))
+    slowest = np.maximum(3 * ready.noise_v, SLOW * np.abs(v).max(axis=0)) + 1e-9
     if options.min_speed is not None:
         slowest = np.full(len(names), options.min_speed)
-    slow = (np.abs(v[ready.filter.rows]) < slowest) & ~unknown
+    slow = (np.abs(v[ready.parallel.rows]) < slowest) & ~unknown
     dropped, total = [], len(unknown)
     for j, name in enumerate(names):
         dropped.append(Dropped(int(unknown[:, j].sum()), total, 'effort unknown or saturated '
                                'within reach of the filter', name))
         dropped.append(Dropped(int(slow[:, j].sum()), total, f'slower than {slowest[j]:.3g}, so '
                                'that the direction of friction is in doubt', name))
-    return np.where(unknown | slow, 0.0, ready.share), dropped
+    weights = np.where(unknown | slow, 0.0, ready.share)
+    for name in np.array(names)[~weights.any(axis=0)]:
+        warnings.warn(f'no sample of {name} is left to identify from; see what was dropped, with '
+                      '"robident inspect"', RobidentWarning, stacklevel=3)
+    return weights, dropped

@@ -18,6 +18,7 @@ import numpy as np
 from robident_ros.errors import RecordingError, RobidentWarning
 from robident_ros.recording import mcap_storage, sqlite_storage
 from robident_ros.recording.cdr import encode
+from robident_ros.recording.compression import expand_messages
 from robident_ros.recording.joint_states import Collector
 from robident_ros.recording.recording import Recording, to_nanoseconds
 import yaml
@@ -43,9 +44,9 @@ def read_bag(path: str | Path, joint_names: Sequence[str] | None = None,
     try:
         for file in files:
             for raw in STORAGES[file.suffix].read_messages(file, topic, notes):
-                collector.add(raw)
+                collector.add(expand_messages(raw))
         if collector.is_empty:
-            raise _nothing_found(path, files, topic)
+            raise _nothing_found(path, files, topic, collector.undecoded)
     except (sqlite3.Error, OSError) as error:
         raise RecordingError(f'{path}: cannot be read: {error}') from error
     recording = collector.to_recording(path, notes)
@@ -97,8 +98,9 @@ def _natural(path: Path) -> list:
     return [int(part) if part.isdigit() else part for part in re.split(r'(\d+)', path.name)]
 
 
-def _nothing_found(path: Path, files: list[Path], topic: str) -> RecordingError:
-    """Say why there are no messages: wrong topic, wrong type, or an empty bag."""
+def _nothing_found(path: Path, files: list[Path], topic: str,
+                   undecoded: int) -> RecordingError:
+    """Say why there are no messages: wrong topic, wrong type, or nothing in it."""
     topics: dict[str, str] = {}
     for file in files:
         topics.update(STORAGES[file.suffix].read_topics(file))
@@ -108,6 +110,12 @@ def _nothing_found(path: Path, files: list[Path], topic: str) -> RecordingError:
         listing = ', '.join(f'{name} ({kind})' for name, kind in sorted(topics.items()))
         return RecordingError(f'{path}: has no topic {topic!r}, it has: {listing}; name one of '
                               f'type {JOINT_STATE}')
+    if topics[topic] != JOINT_STATE:
+        return RecordingError(f'{path}: {topic!r} is of type {topics[topic]}, expected '
+                              f'{JOINT_STATE}')
+    if undecoded:
+        return RecordingError(f'{path}: none of the {undecoded} messages on {topic!r} can be '
+                              'decoded, the file is damaged')
     return RecordingError(f'{path}: has no message on {topic!r}')
 
 

@@ -24,14 +24,22 @@ def increasing(stamp_ns: np.ndarray, received_ns: np.ndarray,
     """
     Return strictly increasing stamps and the rows they belong to.
 
-    A repeated stamp is dropped. Where the clock jumps back, what follows is moved on by one
-    constant, so that the step across the jump is that of the receive times, or one median
-    step where these jumped too: distances on either side stay as they were measured.
+    A repeated stamp is dropped, and so is one that lies outside of its neighbours' while these
+    follow each other: it is damaged, or its message came late. Where the clock jumps back, what
+    follows is moved on by one constant, so that the step across the jump is that of the receive
+    times, or one median step where these jumped too: distances on either side stay as they
+    were measured.
     """
     rows = np.flatnonzero(np.diff(stamp_ns, prepend=stamp_ns[0] - 1) != 0)
     if len(rows) < len(stamp_ns):
         notes.append(f'{len(stamp_ns) - len(rows)} messages repeat the stamp of the one before '
                      'and were dropped')
+    before, at, after = stamp_ns[rows[:-2]], stamp_ns[rows[1:-1]], stamp_ns[rows[2:]]
+    astray = 1 + np.flatnonzero((before < after) & ((at < before) | (at > after)))
+    if len(astray):
+        notes.append(f'{len(astray)} messages have a stamp out of order and were dropped, first '
+                     f'message {rows[astray[0]]}')
+        rows = np.delete(rows, astray)
     stamps, received = stamp_ns[rows].copy(), received_ns[rows]
     if len(rows) < 2:
         return stamps, rows

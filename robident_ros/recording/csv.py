@@ -11,18 +11,18 @@ comments; ``# start_ns: 123`` says what the clock showed at time 0.
 
 Foreign files are described by ``RecordingOptions``: which columns of which file, their units,
 and the reduction between motors and joints.
-"""
+"""  # noqa: A005
 
 import csv
-import os
+from io import StringIO
 from pathlib import Path
 import re
-import tempfile
 import warnings
 
 import numpy as np
 from robident_ros.config import ChannelOptions, RecordingOptions, UNITS
 from robident_ros.errors import did_you_mean, RecordingError
+from robident_ros.files import write_text
 from robident_ros.recording.recording import EXACT_NS, Recording
 
 QUANTITIES = {'position': 'q', 'velocity': 'v', 'effort': 'tau'}
@@ -38,26 +38,12 @@ def write_csv(recording: Recording, path: str | Path) -> None:
         if values is not None:
             header += [f'{quantity}/{name}' for name in recording.joint_names]
             columns.append(values)
+    text = StringIO()
+    text.write(f'# start_ns: {recording.start_ns}\n')
+    csv.writer(text, lineterminator='\n').writerow(header)
+    np.savetxt(text, np.hstack(columns), fmt='%.17g', delimiter=',')
     path.parent.mkdir(parents=True, exist_ok=True)
-    with tempfile.NamedTemporaryFile('w', dir=path.parent, prefix=f'.{path.name}-', newline='',
-                                     encoding='utf-8', delete=False) as file:
-        try:
-            file.write(f'# start_ns: {recording.start_ns}\n')
-            csv.writer(file, lineterminator='\n').writerow(header)
-            np.savetxt(file, np.hstack(columns), fmt='%.17g', delimiter=',')
-            file.close()
-            os.chmod(file.name, 0o666 & ~_umask())
-            os.replace(file.name, path)
-        except BaseException:
-            os.unlink(file.name)
-            raise
-
-
-def _umask() -> int:
-    """Return what permissions new files do not get; it can only be read by setting it."""
-    mask = os.umask(0)
-    os.umask(mask)
-    return mask
+    write_text(path, text.getvalue())
 
 
 def read_csv(path: str | Path) -> Recording:
@@ -134,8 +120,8 @@ def reduction_matrix(options: RecordingOptions) -> np.ndarray:
     for key in (*options.reduction, *(j for row in options.reduction.values() for j in row),
                 *options.position_offset):
         if key not in names:
-            raise RecordingError(f'recording: reduction or position_offset: unknown joint {key!r}, '
-                                 f'{did_you_mean(key, names)}')
+            raise RecordingError('recording: reduction or position_offset: unknown joint '
+                                 f'{key!r}, {did_you_mean(key, names)}')
     for motor, row in options.reduction.items():
         ratios[names.index(motor)] = [row.get(name, 0.0) for name in names]
     if np.linalg.matrix_rank(ratios) < len(names):

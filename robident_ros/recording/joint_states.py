@@ -43,12 +43,13 @@ class Collector:
         self.times = _Rows(2, np.int64)  # header stamp, receive time
         self.values: dict[str, _Rows] = {}
         self.seen: set[str] = set()
-        self.undecoded = self.foreign = self.misshapen = 0
+        self.chooses_itself = joint_names is None
+        self.undecoded = self.misshapen = 0
 
     @property
     def is_empty(self) -> bool:
-        """Whether no message came in at all."""
-        return not self.seen and not self.undecoded
+        """Whether no message with any joint came in."""
+        return not self.seen
 
     def add(self, raw: RawMessages) -> None:
         """Take a batch of messages in."""
@@ -68,7 +69,6 @@ class Collector:
             stamps[block.index] = block.stamp_ns
             wanted[block.index] = bool(set(block.names) & set(self.names))
             self._fill(values, block)
-        self.foreign += sum(len(b.index) for b in blocks if not set(b.names) & set(self.names))
         every = wanted.all()
         self.times.append(np.column_stack([stamps, raw.received_ns])[wanted])
         for field in FIELDS:
@@ -114,9 +114,6 @@ class Collector:
                          str(source), start_ns)
 
     def _check_joints(self, source: Path) -> None:
-        if not self.seen:
-            raise RecordingError(f'{source}: none of the {self.undecoded} messages can be '
-                                 'decoded; is the file damaged?')
         for name in self.names:
             if name not in self.seen:
                 raise RecordingError(f'{source}: has no joint {name!r}, '
@@ -129,9 +126,9 @@ class Collector:
             notes.append(f'{self.misshapen} fields have another number of values than there '
                          'are joint names and were taken as empty')
         left_out = sorted(self.seen - set(self.names))
-        if self.foreign and left_out:
-            notes.append(f'{self.foreign} messages hold other joints only ({", ".join(left_out)})'
-                         ' and were passed over; name the joints to read others')
+        if self.chooses_itself and left_out:
+            notes.append(f'{", ".join(left_out)} left out, as most messages do not hold them; '
+                         'name the joints to read others')
         for column, name in enumerate(self.names):
             lost = np.flatnonzero(np.isnan(q[:, column]))
             if len(lost):
@@ -145,9 +142,8 @@ def _commonest_names(blocks: list[JointStates]) -> tuple[str, ...]:
     counts: Counter = Counter()
     for block in blocks:
         counts[frozenset(block.names)] += len(block.index)
-    commonest = counts.most_common(1)[0][0]
-    first = min((b for b in blocks if frozenset(b.names) == commonest), key=lambda b: b.index[0])
-    return first.names
+    return max(sorted(blocks, key=lambda block: block.index[0]),
+               key=lambda block: counts[frozenset(block.names)]).names
 
 
 def _closed(values: np.ndarray, rows: np.ndarray) -> np.ndarray:

@@ -15,6 +15,7 @@ from zlib import crc32
 import numpy as np
 from robident_ros.errors import RecordingError
 from robident_ros.recording.cdr import RawMessages
+from robident_ros.recording.compression import expand
 
 MAGIC = b'\x89MCAP0\r\n'
 FOOTER, SCHEMA, CHANNEL, MESSAGE, CHUNK = 2, 3, 4, 5, 6
@@ -85,7 +86,7 @@ class _Scan:
             self._read_record(kind, data, start, start + length, found)
             start += length
         if found:
-            starts, lengths, received = np.array(found, np.int64).T
+            starts, lengths, received = np.array(found, np.uint64).T.astype(np.int64)
             yield RawMessages(np.frombuffer(data, np.uint8), starts, lengths, received)
 
     def _read_record(self, kind: int, view: bytes | memoryview, start: int, stop: int,
@@ -119,33 +120,9 @@ def _decompress(record: bytes) -> bytes | memoryview:
         _, _, size, checksum = CHUNK_HEAD.unpack_from(record)
         compression = _text(record, CHUNK_HEAD.size)
         packed = memoryview(record)[CHUNK_HEAD.size + 4 + len(compression) + 8:]
-        data = _expand(packed, compression)
-    except (StructError, RuntimeError, EOFError) as error:
-        raise ValueError(f'it cannot be unpacked ({error})') from error
+    except StructError as error:
+        raise ValueError('its head is cut off') from error
+    data = expand(packed, compression)
     if checksum and len(data) == size and crc32(data) != checksum:
         raise ValueError('its checksum is wrong')
     return data
-
-
-def _expand(packed: memoryview, compression: str) -> bytes | memoryview:
-    """Decompress; the decompressors hand out what they have when the input ends early."""
-    if compression == '':
-        return packed
-    try:
-        if compression == 'lz4':
-            from lz4.frame import LZ4FrameDecompressor
-            return LZ4FrameDecompressor().decompress(packed)
-        if compression == 'zstd':
-            return _zstd_decompressor().decompress(packed)
-    except ImportError as error:
-        raise RecordingError(f'to read an mcap file compressed with {compression}, install '
-                             f'{error.name.split(".")[0]}: pip install rosbags') from error
-    raise ValueError(f'its compression {compression!r} is not known')
-
-
-def _zstd_decompressor():
-    try:
-        from compression.zstd import ZstdDecompressor  # Python 3.14
-    except ImportError:
-        from backports.zstd import ZstdDecompressor
-    return ZstdDecompressor()

@@ -94,7 +94,7 @@ class Recording:
 
     @property
     def rate(self) -> float:
-        """Samples per second [Hz], by the median step: dropped samples do not lower it."""
+        """Return the samples per second [Hz], by the median step: lost samples do not lower it."""
         return float(1 / np.median(np.diff(self.t)))
 
     def select(self, joint_names: Sequence[str]) -> 'Recording':

@@ -28,7 +28,8 @@ def read_topics(path: Path) -> dict[str, str]:
     """Return the message type of each topic."""
     with closing(_connect(path)) as database:
         topics = database.execute('SELECT name, type FROM topics').fetchall()
-        return {name.decode(): kind.decode() for name, kind in topics}
+        return {(name or b'').decode(errors='replace'): (kind or b'').decode(errors='replace')
+                for name, kind in topics}
 
 
 def read_messages(path: Path, topic: str, notes: list[str]) -> Iterator[RawMessages]:

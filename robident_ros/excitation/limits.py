@@ -1,0 +1,72 @@
+"""The constraints that a robot, its workspace and its configuration put on a motion."""
+
+import numpy as np
+from robident_ros.config import ExcitationOptions
+from robident_ros.errors import ExcitationError
+from robident_ros.excitation.constraints import CollisionFamily, EffortFamily, Family
+from robident_ros.excitation.constraints import is_limited, JointFamily, WorkspaceFamily
+from robident_ros.model.capsules import make_capsules
+from robident_ros.model.robot import Limits, Robot
+
+# Range of a joint that may turn without end: nothing is gained by more than a turn.
+TURN = 2 * np.pi
+
+
+def design_limits(robot: Robot) -> Limits:
+    """
+    Return the limits that a design keeps: the configured shares of those of the robot.
+
+    Joints without position limits stay within a turn; without an acceleration limit, they take
+    ``acceleration_time_s`` to reach their speed limit. A joint without a speed limit is refused.
+    """
+    options, limits = robot.config.excitation, robot.limits
+    for name, speed in zip(robot.joint_names, limits.velocity):
+        if not np.isfinite(speed):
+            raise ExcitationError(f'joint {name!r} has no velocity limit; give it one in the '
+                                  f'configuration, model: limits: {name}: velocity')
+    lower, upper = _positions(limits, options)
+    acceleration = np.where(np.isfinite(limits.acceleration), limits.acceleration,
+                            limits.velocity / options.acceleration_time_s)
+    kept = Limits(lower, upper, options.velocity_fraction * limits.velocity,
+                  options.acceleration_fraction * acceleration,
+                  options.effort_fraction * limits.effort)
+    for key in ('velocity', 'acceleration', 'effort'):
+        for name, value in zip(robot.joint_names, getattr(kept, key)):
+            if value <= 0:
+                raise ExcitationError(f'joint {name!r} cannot move: its {key} limit is zero; '
+                                      'correct the limit, or lock the joint (model: locked)')
+    for name, low, high in zip(robot.joint_names, lower, upper):
+        if low >= high:
+            raise ExcitationError(f'joint {name!r} cannot move: its position limits leave no '
+                                  'room; correct them, or lock the joint (model: locked)')
+    return kept
+
+
+def _positions(limits: Limits, options: ExcitationOptions) -> tuple[np.ndarray, np.ndarray]:
+    lower = np.where(np.isfinite(limits.lower), limits.lower, -TURN / 2)
+    upper = np.where(np.isfinite(limits.upper), limits.upper, TURN / 2)
+    middle, half = (lower + upper) / 2, options.position_fraction * (upper - lower) / 2
+    return middle - half, middle + half
+
+
+def make_families(robot: Robot, limits: Limits) -> tuple[Family, ...]:
+    """Return all constraints on the motion of a robot."""
+    options, names = robot.config.excitation, robot.joint_names
+    every = np.arange(len(names))
+    families: list[Family] = [
+        JointFamily('position', names, 'q', every, (limits.lower + limits.upper) / 2,
+                    (limits.upper - limits.lower) / 2),
+        JointFamily('velocity', names, 'v', every, 0 * limits.velocity, limits.velocity),
+        JointFamily('acceleration', names, 'a', every, 0 * limits.acceleration,
+                    limits.acceleration)]
+    limited = np.flatnonzero(np.isfinite(limits.effort))
+    if limited.size:
+        families.append(EffortFamily(tuple(names[j] for j in limited), limited,
+                                     limits.effort[limited]))
+    if is_limited(robot.config.workspace):
+        families.append(WorkspaceFamily(robot, robot.config.workspace))
+    if options.self_collision:
+        capsules = make_capsules(robot, options.link_radius)
+        if len(capsules.pairs):
+            families.append(CollisionFamily(capsules, options.clearance))
+    return tuple(families)
