@@ -147,30 +147,8 @@ def test_gains_turn_currents_into_efforts(files: Path, tmp_path, capsys) -> None
 
 # --- measured data -------------------------------------------------------------------------------
 
-TX40 = """schema: robident_config/1
-drives: {couplings: {joint6: {joint5: 1.0, joint6: 1.0}}}
-recording:
-  joints: [joint1, joint2, joint3, joint4, joint5, joint6]
-  rate_hz: 5000
-  position: {file: pos_read_data.csv}
-  effort: {file: curr_data.csv}
-  reduction:
-    joint1: {joint1: 32}
-    joint2: {joint2: 32}
-    joint3: {joint3: 45}
-    joint4: {joint4: -48}
-    joint5: {joint5: 45}
-    joint6: {joint5: 32, joint6: 32}
-"""
-PANDA = """schema: robident_config/1
-drives: {terms: [Fv, Fc, off]}
-recording:
-  joints: [%s]
-  time: {file: exciting_traj_time.txt}
-  position: {file: exciting_traj_positions.txt, one_per_line: true}
-  velocity: {file: exciting_traj_velocity.txt, one_per_line: true}
-  effort: {file: exciting_traj_torques.txt, one_per_line: true}
-""" % ', '.join(f'panda_joint{i}' for i in range(1, 8))
+TX40 = (ROOT / 'config' / 'recordings' / 'tx40_currents.yaml').read_text()
+PANDA = (ROOT / 'config' / 'recordings' / 'panda_link_side.yaml').read_text()
 
 
 def measured(tmp_path: Path, capsys, urdf: Path, data: Path, config: str = FAST) -> dict:
@@ -190,8 +168,8 @@ def measured(tmp_path: Path, capsys, urdf: Path, data: Path, config: str = FAST)
 @pytest.mark.parametrize('min_speed, error', [('min_speed: 0', 0.075), ('', 0.055)])
 def test_tx40_currents(min_speed: str, error: float, tmp_path, capsys) -> None:
     """Over all samples, and without those near zero velocity."""
-    config = f'{TX40}processing: {{decimation: 100, {min_speed}}}\n'
-    found = measured(tmp_path, capsys, ROOT / 'urdf' / 'tx40.urdf', DATA / 'tx40', config)
+    found = measured(tmp_path, capsys, ROOT / 'urdf' / 'tx40.urdf', DATA / 'tx40',
+                     f'{TX40}  {min_speed}\n')
     assert found['relative_error'] < error
     assert found['base'] == 60 and 25 <= found['essential'] <= 31
     errors = found['relative_errors']

@@ -1,15 +1,19 @@
 """A load is found from motion without and with it, and says what it is not sure of."""
 
+import json
+
 import numpy as np
 import pinocchio as pin
 import pytest
+from robident_ros.cli.main import main
 from robident_ros.errors import EstimationError
 from robident_ros.estimation.compress import compress
 from robident_ros.estimation.payload import identify_payload
 from robident_ros.model.base import base_parameters
 from robident_ros.model.parameters import from_inertial, from_pinocchio
-from shipped import shipped
-from synthetic import simulate, with_drives
+from robident_ros.recording import Recording, write_csv
+from shipped import ROOT, shipped
+from synthetic import motion, simulate, torque, with_drives
 
 LOAD = from_inertial(2.5, [0.03, -0.02, 0.08], np.diag([0.010, 0.012, 0.008]))
 
@@ -71,3 +75,24 @@ def test_what_the_arm_cannot_show_is_said() -> None:
 def test_an_unknown_frame_is_refused() -> None:
     with pytest.raises(EstimationError, match="'tool7'"):
         identify_payload(*recordings('arm6', 0.0), 'tool7')
+
+
+def test_the_command_tells_the_load(tmp_path, capsys) -> None:
+    robot = shipped('arm6')
+    column = robot.link_columns[-1]
+    for name, seed, load in (('without', 1, 0), ('with', 2, LOAD)):
+        theta = with_drives(robot)
+        theta[column:column + 10] += load
+        t, q, _, _ = motion(robot, 4000, seed)
+        v = np.gradient(q, t, axis=0)
+        a = np.gradient(v, t, axis=0)
+        tau = torque(robot, theta, q, v, a)
+        write_csv(Recording(t, q, None, tau, robot.joint_names), tmp_path / f'{name}.csv')
+    arguments = ['payload', str(ROOT / 'urdf' / 'arm6.urdf'), str(tmp_path / 'without.csv'),
+                 str(tmp_path / 'with.csv')]
+    assert main([*arguments, '--json']) == 0
+    data = json.loads(capsys.readouterr().out)
+    # differentiating the positions again costs some digits
+    assert data['parameters']['M'] == pytest.approx(2.5, rel=0.05)
+    assert main(arguments) == 0
+    assert 'load in the frame of joint6' in capsys.readouterr().out
