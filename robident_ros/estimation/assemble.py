@@ -128,7 +128,7 @@ def _notes(setting: Setting, solution: BaseSolution, consistent: Consistent) -> 
     if setting.options.mass_bounds is not None:
         low, high = setting.options.mass_bounds
         at_bound = [joint for joint, column in zip(robot.tree_joint_names, robot.link_columns)
-                    if not low * 1.01 < consistent.theta[column + M]
+                    if joint not in setting.prior.invented and not low * 1.01 < consistent.theta[column + M]
                     / setting.prior.theta[column + M] < high * 0.99]
         if not consistent.bounded:
             notes.append('the data contradict the masses in the URDF: bounds on mass were given '

@@ -79,8 +79,9 @@ def identify(recordings: Sequence[Samples], robot: Robot,
     residuals = _residuals(recordings, setting.robot, base_theta, consistent.theta, weights)
     correlation = residuals.correlation()
     near = solve_near(solution, setting, correlation)
-    notes += _look_back(recordings, setting, solution, consistent, relative_error(
-        combine(plain), solution.beta))
+    notes += suspicion.describe_signs(setting, solution, consistent, correlation)
+    if relative_error(combine(plain), solution.beta) > suspicion.POOR:
+        notes += suspicion.suspect_mistakes(recordings[0], setting.robot, setting.base)
     errors = _validate(parts, setting, consistent, holdout)
     estimate = assemble(setting, combine(plain), solution, near, consistent, correlation, errors,
                         len(residuals.t), notes)
@@ -176,15 +177,6 @@ def _residuals(recordings: Sequence[Samples], robot: Robot, base: np.ndarray,
 def _join(arrays: list[np.ndarray], axis: int = 0) -> np.ndarray:
     """Put arrays together; a single one, which may be large, is not copied."""
     return arrays[0] if len(arrays) == 1 else np.concatenate(arrays, axis)
-
-
-def _look_back(recordings: Sequence[Samples], setting: Setting, solution, consistent,
-               error: float) -> list[str]:
-    """Say what the result makes suspicious."""
-    notes = suspicion.describe_signs(setting, solution, consistent)
-    if error > suspicion.POOR:
-        notes += suspicion.suspect_mistakes(recordings[0], setting.robot, setting.base)
-    return notes
 
 
 def _validate(parts: list[SquareRootInformation], setting: Setting, found: Consistent,

@@ -146,10 +146,15 @@ def describe(setting, q: np.ndarray) -> list[str]:
     return notes
 
 
-def describe_signs(setting, solution, consistent) -> list[str]:
-    """Say whose efforts seem to count in the wrong direction."""
+def describe_signs(setting, solution, consistent, correlation: float) -> list[str]:
+    """
+    Say whose efforts seem to count in the wrong direction.
+
+    :param correlation: number of samples that say as much as one independent one.
+    """
     robot, estimate = setting.robot, solution.estimate
-    wrong = suspect_signs(estimate.names, estimate.beta, estimate.std, robot)
+    std = estimate.std * np.sqrt(correlation)
+    wrong = suspect_signs(estimate.names, estimate.beta, std, robot)
     if not wrong and consistent.loss > IMPOSSIBLE and _fits_reversed(setting, solution):
         wrong = list(robot.joint_names)
     if not wrong:
