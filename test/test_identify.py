@@ -230,3 +230,10 @@ def test_samples_of_other_joints_are_refused() -> None:
     samples = simulate(ROBOT, THETA, 50)
     with pytest.raises(EstimationError, match='expected joint1'):
         run(changed(samples, joint_names=('a', 'b', 'c', 'd', 'e', 'f')))
+
+
+def test_wrong_joint_zeros_are_noticed() -> None:
+    """Turned frames fit with parameters that no body has."""
+    samples = simulate(ROBOT, THETA, 400, 0.01)
+    notes = notes_of(changed(samples, q=samples.q + [0, np.pi / 2, -np.pi / 2, 0, 0, 0]))
+    assert 'joint zeros' in notes or 'seem' in notes

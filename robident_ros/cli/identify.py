@@ -4,6 +4,7 @@ import argparse
 from dataclasses import replace
 import json
 from pathlib import Path
+import re
 import resource
 from textwrap import fill
 import time
@@ -49,7 +50,7 @@ def run(args: argparse.Namespace) -> int:
     progress.done()
     result = replace(result, estimate=replace(result.estimate, provenance=provenance_of(
         [args.urdf, *args.recordings], result.robot.config)))
-    folder = args.output or Path(f'{robot.name}_identified')
+    folder = args.output or Path(re.sub(r'\W', '_', robot.name) + '_identified')
     files = write_folder(result, folder)
     seconds = time.process_time() - start
     if args.json:

@@ -3,9 +3,8 @@
 import numpy as np
 from robident_ros.arrays import read_only
 from robident_ros.estimation.consistent import Consistent
-from robident_ros.estimation.essential import Step
 from robident_ros.estimation.estimate import BaseResult, EssentialResult, Estimate, Excitation
-from robident_ros.estimation.estimate import JointResult, LinkResult, Removal, StandardResult
+from robident_ros.estimation.estimate import JointResult, LinkResult, StandardResult
 from robident_ros.estimation.information import SquareRootInformation
 from robident_ros.estimation.problem import column_norms
 from robident_ros.estimation.solution import BaseSolution, NearSolution, Setting
@@ -13,6 +12,7 @@ from robident_ros.estimation.validation import relative_error
 from robident_ros.model.parameters import M
 from robident_ros.model.physical import judge_link
 
+STRANGE = 0.15  # rise of the residual by consistency that is more than noise explains
 WEAK = 0.3  # share of the largest entry at which a parameter belongs to the weakest direction
 
 
@@ -57,13 +57,8 @@ def _essential(near: NearSolution, correlation: float) -> EssentialResult:
     essential = near.essential
     return EssentialResult(
         essential.names, essential.estimate.beta,
-        read_only(essential.estimate.std * np.sqrt(correlation)),
-        tuple(_removal(step) for step in essential.steps),
-        None if essential.refused is None else _removal(essential.refused))
-
-
-def _removal(step: Step) -> Removal:
-    return Removal(step.name, step.relative_std, step.loss, step.p_value)
+        read_only(essential.estimate.std * np.sqrt(correlation)), essential.steps,
+        essential.refused)
 
 
 def _standard(setting: Setting, near: NearSolution, consistent: Consistent) -> StandardResult:
@@ -125,11 +120,15 @@ def _notes(setting: Setting, solution: BaseSolution, consistent: Consistent) -> 
             if i not in set(solution.free)]
     if held:
         notes.append(f'not shown by the data, kept at their a-priori values: {", ".join(held)}')
+    if consistent.loss > STRANGE:
+        notes.append(f'possible bodies fit the efforts {100 * consistent.loss:.0f} % worse than '
+                     'free parameters do: look for wrong joint zeros, frames, signs or units')
     if setting.options.mass_bounds is not None:
         low, high = setting.options.mass_bounds
         at_bound = [joint for joint, column in zip(robot.tree_joint_names, robot.link_columns)
-                    if joint not in setting.prior.invented and not low * 1.01 < consistent.theta[column + M]
-                    / setting.prior.theta[column + M] < high * 0.99]
+                    if joint not in setting.prior.invented and not
+                    low * 1.01 < consistent.theta[column + M] / setting.prior.theta[column + M]
+                    < high * 0.99]
         if not consistent.bounded:
             notes.append('the data contradict the masses in the URDF: bounds on mass were given '
                          'up; check the URDF, or the unit of the efforts')

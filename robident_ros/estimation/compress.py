@@ -10,12 +10,14 @@ from robident_ros.estimation.information import take_columns
 from robident_ros.model.base import BaseParameters
 from robident_ros.model.regressor import torque_regressor
 from robident_ros.model.robot import Robot
+from robident_ros.processing.parallel_filter import ParallelFilter
+from robident_ros.processing.process import Samples
 
 # Samples whose regressor is in memory at a time: some twenty megabytes for a seven-joint arm.
 CHUNK = 4096
 
 
-def compress(samples, robot: Robot, base: BaseParameters, parts: int = 1,
+def compress(samples: Samples, robot: Robot, base: BaseParameters, parts: int = 1,
              weights: np.ndarray | None = None, widths: WidthColumns | None = None,
              progress: Callable[[float], None] | None = None) -> list[SquareRootInformation]:
     """
@@ -43,7 +45,7 @@ def compress(samples, robot: Robot, base: BaseParameters, parts: int = 1,
     return information
 
 
-def regressor_blocks(samples, robot: Robot, columns: tuple[np.ndarray, ...], first: int,
+def regressor_blocks(samples: Samples, robot: Robot, columns: tuple[np.ndarray, ...], first: int,
                      last: int, widths: WidthColumns | None = None
                      ) -> Iterator[tuple[slice, list[np.ndarray]]]:
     """
@@ -63,7 +65,8 @@ def regressor_blocks(samples, robot: Robot, columns: tuple[np.ndarray, ...], fir
         yield rows, [_filtered(piece, block.T).T for block in blocks]
 
 
-def _pieces(parallel, first: int, last: int) -> Iterator[tuple[slice, slice, object]]:
+def _pieces(parallel: ParallelFilter, first: int,
+            last: int) -> Iterator[tuple[slice, slice, ParallelFilter]]:
     """
     Yield rows kept, the samples they need, and the filter that makes the ones of the others.
 
@@ -82,14 +85,14 @@ def _pieces(parallel, first: int, last: int) -> Iterator[tuple[slice, slice, obj
         start = stop
 
 
-def _filtered(piece, columns: np.ndarray) -> np.ndarray:
+def _filtered(piece: ParallelFilter, columns: np.ndarray) -> np.ndarray:
     """Return the filtered columns; a filter that keeps every row as it is costs nothing."""
     if piece.half == 0 and len(piece.rows) == piece.length:
         return columns
     return piece.apply(columns)
 
 
-def predict(samples, robot: Robot, thetas: np.ndarray) -> np.ndarray:
+def predict(samples: Samples, robot: Robot, thetas: np.ndarray) -> np.ndarray:
     """
     Return the efforts that standard parameters predict at the kept samples, (k, m, n).
 

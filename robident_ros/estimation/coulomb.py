@@ -10,6 +10,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
 import numpy as np
+from robident_ros.arrays import read_only
 from robident_ros.estimation.information import SquareRootInformation
 from robident_ros.model.base import BaseParameters
 from robident_ros.model.drives import coulomb
@@ -83,7 +84,7 @@ def extend(information: SquareRootInformation, extra: WidthColumns) -> SquareRoo
     columns, factors = [], []
     for j, own in enumerate(information.columns):
         columns.append(np.append(own, b + extra.loads(j)) if extra.extra else own)
-        factors.append(np.zeros((len(columns[-1]) + 1,) * 2))
+        factors.append(read_only(np.zeros((len(columns[-1]) + 1,) * 2)))
     return replace(information, parameter_names=information.parameter_names + names,
                    columns=tuple(columns), factors=tuple(factors))
 
@@ -102,7 +103,7 @@ def choose(information: SquareRootInformation, extra: WidthColumns,
         picked = [where[replaced[i]] for i in kept] + [len(own)]
         R = np.linalg.qr(factor[:, picked], 'r')
         columns.append(np.array(kept, dtype=int))
-        factors.append(R)
+        factors.append(read_only(R))
     return replace(information, parameter_names=information.parameter_names[:b],
                    columns=tuple(columns), factors=tuple(factors),
                    standard=tuple(information.standard))

@@ -9,6 +9,7 @@ physically consistent ones, which are what the identified URDF gets.
 from dataclasses import dataclass, field
 
 import numpy as np
+from robident_ros.estimation.essential import Step
 
 SETS = ('apriori', 'closest', 'essential_closest', 'consistent')
 
@@ -36,16 +37,6 @@ class BaseResult:
             return np.where(self.value == 0, np.inf, 100 * self.std / np.abs(self.value))
 
 
-@dataclass(frozen=True)
-class Removal:
-    """One step of the elimination of what is not essential."""
-
-    name: str
-    relative_std: float
-    loss: float
-    p_value: float
-
-
 @dataclass(frozen=True, eq=False)
 class EssentialResult:
     """Essential parameters, what was removed in order, and the removal that was refused."""
@@ -53,8 +44,8 @@ class EssentialResult:
     names: tuple[str, ...]
     value: np.ndarray
     std: np.ndarray
-    removed: tuple[Removal, ...]
-    refused: Removal | None = None
+    removed: tuple[Step, ...]
+    refused: Step | None = None
 
 
 @dataclass(frozen=True, eq=False)

@@ -12,9 +12,12 @@ from itertools import combinations
 
 import numpy as np
 from robident_ros.errors import EstimationError
+from robident_ros.estimation.consistent import Consistent, estimate_consistent
+from robident_ros.estimation.solution import BaseSolution, Setting
 from robident_ros.model.base import BaseParameters
 from robident_ros.model.regressor import torque_regressor
 from robident_ros.model.robot import Robot
+from robident_ros.processing.process import Samples
 
 DEGREE = np.pi / 180
 STILL = 0.01  # of the largest joint's range of motion: a joint that moves less stands still
@@ -76,7 +79,7 @@ def suspect_signs(names: tuple[str, ...], beta: np.ndarray, std: np.ndarray,
     return [joint for joint, total in certainty.items() if total < -CERTAIN]
 
 
-def suspect_mistakes(samples, robot: Robot, base: BaseParameters) -> list[str]:
+def suspect_mistakes(samples: Samples, robot: Robot, base: BaseParameters) -> list[str]:
     """Try likely mistakes on some of the samples; name the one that would halve the error."""
     pick = np.unique(np.linspace(0, len(samples.q) - 1, TRIED).astype(int))
     state = [np.array(x[pick]) for x in (samples.q, samples.v, samples.a, samples.tau)]
@@ -124,7 +127,7 @@ def _error(robot: Robot, base: BaseParameters, q: np.ndarray, v: np.ndarray, a: 
     return float(np.linalg.norm(test @ (beta / scale) - unseen) / np.linalg.norm(unseen))
 
 
-def describe(setting, q: np.ndarray) -> list[str]:
+def describe(setting: Setting, q: np.ndarray) -> list[str]:
     """Say what the data and the robot show before anything is estimated."""
     robot, notes = setting.robot, suspect_degrees(setting.robot, q)
     for name, flag, spread in zip(robot.joint_names, setting.still, np.ptp(q, axis=0)):
@@ -146,7 +149,8 @@ def describe(setting, q: np.ndarray) -> list[str]:
     return notes
 
 
-def describe_signs(setting, solution, consistent, correlation: float) -> list[str]:
+def describe_signs(setting: Setting, solution: BaseSolution, consistent: Consistent,
+                   correlation: float) -> list[str]:
     """
     Say whose efforts seem to count in the wrong direction.
 
@@ -164,9 +168,8 @@ def describe_signs(setting, solution, consistent, correlation: float) -> list[st
             f'drive the joint; if so, set drives: gains: {{{gains}}}']
 
 
-def _fits_reversed(setting, solution) -> bool:
+def _fits_reversed(setting: Setting, solution: BaseSolution) -> bool:
     """Return whether possible bodies fit the reversed efforts much better."""
-    from robident_ros.estimation.consistent import estimate_consistent
     problem = solution.problem
     costs = []
     for candidate in (problem, replace(problem, y=-problem.y)):
