@@ -2,14 +2,14 @@
 Limits as constraints with gradients: joints, efforts, workspace, collisions.
 
 A family of constraints gives rows y (m, N) over the samples of a motion, scaled so that a
-two-sided row must stay within ±1 and a one-sided one must not exceed zero, and pulls weights on
-a row back to the motion. An optimiser sees one smooth number per row: the Kreisselmeier–
+two-sided row must stay within ±1 and a one-sided one must not exceed zero, and a function that
+pulls weights on a row back to the motion. Lengths are counted in units of a given ``length``. An optimiser sees one smooth number per row: the Kreisselmeier–
 Steinhauser aggregate over time, which is never below the largest sample.
 """
 
 from dataclasses import dataclass
 from functools import cached_property
-from typing import NamedTuple, Protocol
+from typing import Callable, NamedTuple, Protocol
 
 import numpy as np
 from robident_ros.config import WorkspaceOptions
@@ -19,8 +19,6 @@ from robident_ros.model.points import end_effector, locate, locate_product
 from robident_ros.model.regressor import torque_regressor, torque_regressor_product
 from robident_ros.model.robot import Robot
 
-# Lengths are counted in these, so that they have the size of the scaled joint limits.
-DECIMETRE = 0.1
 
 
 class Bars(NamedTuple):
@@ -50,6 +48,9 @@ class Motion:
         return Bars(*torque_regressor_product(self.robot, W_bar, self.q, self.v, self.a))
 
 
+Pull = Callable[[int, np.ndarray], Bars]
+
+
 class Family(Protocol):
     """Constraints of one kind."""
 
@@ -57,35 +58,42 @@ class Family(Protocol):
     names: tuple[str, ...]
     two_sided: bool
 
-    def rows(self, motion: Motion) -> np.ndarray:
-        """Return y (m, N)."""
-
-    def pull(self, motion: Motion, row: int, weights: np.ndarray) -> Bars:
-        """Return the gradient of Σ weights ∘ y[row]."""
+    def evaluate(self, motion: Motion) -> tuple[np.ndarray, Pull]:
+        """Return y (m, N), and what gives the gradient of Σ weights ∘ y[row]."""
 
 
 @dataclass(frozen=True, eq=False)
 class JointFamily:
-    """Position, speed or acceleration of each joint, scaled to ±1 between its bounds."""
+    """
+    Position, speed or acceleration of joints, scaled to ±1 between their bounds.
+
+    ``which`` is 'q', 'v' or 'a'; ``G`` (m, n) and ``c`` (m,) give the joints' values from those
+    of the active joints, for passive joints are limited too.
+    """
 
     kind: str
     names: tuple[str, ...]
     which: str
-    joints: np.ndarray
-    middle: np.ndarray
-    half: np.ndarray
+    G: np.ndarray
+    c: np.ndarray
+    lower: np.ndarray
+    upper: np.ndarray
     two_sided: bool = True
 
-    def rows(self, motion: Motion) -> np.ndarray:
-        """Return scaled values (m, N)."""
-        values = getattr(motion, self.which)[:, self.joints]
-        return ((values - self.middle) / self.half).T
+    @property
+    def half(self) -> np.ndarray:
+        """Half of the range between the bounds."""
+        return (self.upper - self.lower) / 2
 
-    def pull(self, motion: Motion, row: int, weights: np.ndarray) -> Bars:
-        """Return the gradient of one row."""
-        bars = {key: np.zeros_like(motion.q) for key in 'qva'}
-        bars[self.which][:, self.joints[row]] = weights / self.half[row]
-        return Bars(**bars)
+    def evaluate(self, motion: Motion) -> tuple[np.ndarray, Pull]:
+        """Return scaled values (m, N), and their pull."""
+        values = getattr(motion, self.which) @ self.G.T + self.c
+        zero = np.zeros_like(motion.q)
+
+        def pull(row: int, weights: np.ndarray) -> Bars:
+            bar = np.outer(weights, self.G[row] / self.half[row])
+            return Bars(zero, zero, zero)._replace(**{self.which: bar})
+        return ((values - (self.lower + self.upper) / 2) / self.half).T, pull
 
 
 @dataclass(frozen=True, eq=False)
@@ -98,24 +106,23 @@ class EffortFamily:
     kind: str = 'effort'
     two_sided: bool = True
 
-    def rows(self, motion: Motion) -> np.ndarray:
-        """Return scaled efforts (m, N)."""
-        return motion.W[self.joints] @ motion.robot.theta / self.limits[:, None]
-
-    def pull(self, motion: Motion, row: int, weights: np.ndarray) -> Bars:
-        """Return the gradient of one row."""
-        W_bar = np.zeros((len(motion.robot.parameters), *motion.q.T.shape))
-        W_bar[:, self.joints[row]] = np.outer(motion.robot.theta, weights / self.limits[row])
-        return motion.product(W_bar.transpose(1, 2, 0))
+    def evaluate(self, motion: Motion) -> tuple[np.ndarray, Pull]:
+        """Return scaled efforts (m, N), and their pull."""
+        def pull(row: int, weights: np.ndarray) -> Bars:
+            W_bar = np.zeros((len(motion.robot.parameters), *motion.q.T.shape))
+            W_bar[:, self.joints[row]] = np.outer(motion.robot.theta, weights / self.limits[row])
+            return motion.product(W_bar.transpose(1, 2, 0))
+        return motion.W[self.joints] @ motion.robot.theta / self.limits[:, None], pull
 
 
 class WorkspaceFamily:
-    """The watched link: sides of its box, and the keep-out cylinder, in decimetres outside."""
+    """The watched link: how far outside of its box and inside the keep-out cylinder it is."""
 
     kind = 'workspace'
     two_sided = False
 
-    def __init__(self, robot: Robot, options: WorkspaceOptions) -> None:
+    def __init__(self, robot: Robot, options: WorkspaceOptions, length: float) -> None:
+        self.length = length
         self._point = end_effector(robot, options.link)
         self._radius, self._height = options.keep_out_radius, options.keep_out_height
         self._sides = [(axis, sign, bound) for sign, corner in zip((-1, 1), _box(options))
@@ -126,55 +133,56 @@ class WorkspaceFamily:
             raise ConfigError('workspace: keep_out_radius and keep_out_height go together')
         self.names = (*names, *(['keep-out cylinder'] if self._radius is not None else []))
 
-    def rows(self, motion: Motion) -> np.ndarray:
-        """Return how far the link is outside (m, N); negative is inside."""
-        place = locate(motion.robot, self._point, motion.q).positions[:, 0]
+    def evaluate(self, motion: Motion) -> tuple[np.ndarray, Pull]:
+        """Return how far the link is outside (m, N), negative inside, and the pull."""
+        pose = locate(motion.robot, self._point, motion.q)
+        place = pose.positions[:, 0]
+
+        def pull(row: int, weights: np.ndarray) -> Bars:
+            bar = (weights[:, None] * self._slope(place, row) / self.length)[:, None]
+            return _position_bars(locate_product(motion.robot, self._point, pose, bar))
         rows = [sign * (place[:, axis] - bound) for axis, sign, bound in self._sides]
         if self._radius is not None:
             rows.append(np.minimum(*self._cylinder(place)))
-        return np.array(rows) / DECIMETRE
+        return np.array(rows) / self.length, pull
 
     def _cylinder(self, place: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
         """Return how deep a place is within the radius, and below the height."""
         return (self._radius - np.hypot(place[:, 0], place[:, 1]), self._height - place[:, 2])
 
-    def pull(self, motion: Motion, row: int, weights: np.ndarray) -> Bars:
-        """Return the gradient of one row."""
-        pose = locate(motion.robot, self._point, motion.q)
-        place = pose.positions[:, 0]
+    def _slope(self, place: np.ndarray, row: int) -> np.ndarray:
+        """Return the gradient of a row with respect to the place, (N, 3)."""
         slope = np.zeros_like(place)
         if row < len(self._sides):
             axis, sign, _ = self._sides[row]
             slope[:, axis] = sign
-        else:
-            inside, below = self._cylinder(place)
-            outward = place[:, :2] / np.maximum(np.hypot(*place[:, :2].T), 1e-9)[:, None]
-            slope[:, :2] = np.where((inside < below)[:, None], -outward, 0)
-            slope[:, 2] = np.where(inside < below, 0, -1)
-        bar = (weights[:, None] * slope / DECIMETRE)[:, None]
-        return _position_bars(locate_product(motion.robot, self._point, pose, bar))
+            return slope
+        inside, below = self._cylinder(place)
+        outward = place[:, :2] / np.maximum(np.hypot(*place[:, :2].T), 1e-9)[:, None]
+        slope[:, :2] = np.where((inside < below)[:, None], -outward, 0)
+        slope[:, 2] = np.where(inside < below, 0, -1)
+        return slope
 
 
 @dataclass(frozen=True, eq=False)
 class CollisionFamily:
-    """Pairs of links: how much nearer than allowed they are, in decimetres; one row for all."""
+    """Pairs of links: how much nearer than allowed they are; one row for all."""
 
     capsules: CapsuleModel
     clearance: float
+    length: float
     kind: str = 'collision'
     names: tuple[str, ...] = ('links',)
     two_sided: bool = False
 
-    def rows(self, motion: Motion) -> np.ndarray:
-        """Return for each pair and sample, in one row."""
-        distances, _ = self.capsules.clearances(motion.q)
-        return ((self.clearance - distances) / DECIMETRE).T.reshape(1, -1)
+    def evaluate(self, motion: Motion) -> tuple[np.ndarray, Pull]:
+        """Return all pairs at all samples in one row, and the pull."""
+        distances, contact = self.capsules.clearances(motion.q)
 
-    def pull(self, motion: Motion, row: int, weights: np.ndarray) -> Bars:
-        """Return the gradient of the row."""
-        _, contact = self.capsules.clearances(motion.q)
-        bar = -weights.reshape(-1, len(motion.q)).T / DECIMETRE
-        return _position_bars(self.capsules.product(bar, contact))
+        def pull(row: int, weights: np.ndarray) -> Bars:
+            bar = -weights.reshape(-1, len(motion.q)).T / self.length
+            return _position_bars(self.capsules.product(bar, contact))
+        return ((self.clearance - distances) / self.length).T.reshape(1, -1), pull
 
 
 def _position_bars(q_bar: np.ndarray) -> Bars:

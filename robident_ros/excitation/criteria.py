@@ -58,11 +58,11 @@ def frobenius(W: np.ndarray) -> Value:
     return value, 2 * W @ ((V * slope) @ V.T)
 
 
-def smooth(W: np.ndarray) -> Value:
+def smooth(W: np.ndarray, p: float = P_NORM) -> Value:
     """Condition number in a p-norm of the eigenvalues of WᵀW, square root taken."""
     def phi(lam: np.ndarray) -> tuple[float, np.ndarray]:
-        high, low = (lam / lam[-1])**P_NORM, (lam[0] / lam)**P_NORM
-        value = np.sqrt(lam[-1] / lam[0]) * (high.sum() * low.sum())**(0.5 / P_NORM)
+        high, low = (lam / lam[-1])**p, (lam[0] / lam)**p
+        value = np.sqrt(lam[-1] / lam[0]) * (high.sum() * low.sum())**(0.5 / p)
         return value, value / 2 * (high / high.sum() - low / low.sum()) / lam
     value, slope, V = _of_eigenvalues(W, phi)
     return value, 2 * W @ ((V * slope) @ V.T)

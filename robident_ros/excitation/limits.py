@@ -52,21 +52,51 @@ def _positions(limits: Limits, options: ExcitationOptions) -> tuple[np.ndarray, 
 def make_families(robot: Robot, limits: Limits) -> tuple[Family, ...]:
     """Return all constraints on the motion of a robot."""
     options, names = robot.config.excitation, robot.joint_names
-    every = np.arange(len(names))
-    families: list[Family] = [
-        JointFamily('position', names, 'q', every, (limits.lower + limits.upper) / 2,
-                    (limits.upper - limits.lower) / 2),
-        JointFamily('velocity', names, 'v', every, 0 * limits.velocity, limits.velocity),
-        JointFamily('acceleration', names, 'a', every, 0 * limits.acceleration,
-                    limits.acceleration)]
+    families = [*_of_active_joints(names, limits), *_of_passive_joints(robot)]
     limited = np.flatnonzero(np.isfinite(limits.effort))
     if limited.size:
         families.append(EffortFamily(tuple(names[j] for j in limited), limited,
                                      limits.effort[limited]))
     if is_limited(robot.config.workspace):
-        families.append(WorkspaceFamily(robot, robot.config.workspace))
+        families.append(WorkspaceFamily(robot, robot.config.workspace, _unit_length(robot)))
     if options.self_collision:
         capsules = make_capsules(robot, options.link_radius)
         if len(capsules.pairs):
-            families.append(CollisionFamily(capsules, options.clearance))
+            families.append(CollisionFamily(capsules, options.clearance, _unit_length(robot)))
     return tuple(families)
+
+
+def _unit_length(robot: Robot) -> float:
+    """Return a quarter of the reach, in m: distances then vary about as much as joint angles."""
+    offsets = [placement.translation for placement in list(robot.tree.jointPlacements)[1:]]
+    return max(float(sum(np.linalg.norm(offset) for offset in offsets)) / 4, 0.01)
+
+
+def _of_active_joints(names: tuple[str, ...], limits: Limits) -> list[Family]:
+    n = len(names)
+    bounds = {'position': ('q', limits.lower, limits.upper),
+              'velocity': ('v', -limits.velocity, limits.velocity),
+              'acceleration': ('a', -limits.acceleration, limits.acceleration)}
+    return [JointFamily(kind, names, which, np.eye(n), np.zeros(n), lower, upper)
+            for kind, (which, lower, upper) in bounds.items()]
+
+
+def _of_passive_joints(robot: Robot) -> list[Family]:
+    """Hold passive joints within the position and velocity limits of their description."""
+    families = []
+    for kind, which, offset in (('position', 'q', robot.joint_map.c),
+                                ('velocity', 'v', 0 * robot.joint_map.c)):
+        rows, lower, upper = [], [], []
+        for row, name in enumerate(robot.tree_joint_names):
+            joint = robot.description.joint(name)
+            low, high = ((joint.lower, joint.upper) if which == 'q'
+                         else (-joint.velocity, joint.velocity))
+            if name not in robot.joint_names and np.isfinite(high):
+                rows.append(row)
+                lower.append(low)
+                upper.append(high)
+        if rows:
+            families.append(JointFamily(
+                kind, tuple(robot.tree_joint_names[row] for row in rows), which,
+                robot.joint_map.G[rows], offset[rows], np.array(lower), np.array(upper)))
+    return families
