@@ -5,7 +5,7 @@ from dataclasses import replace
 import numpy as np
 import pytest
 from robident_ros.config import Config, DriveOptions, EstimatorOptions
-from robident_ros.errors import EstimationError, RankDeficient
+from robident_ros.errors import ConfigError, EstimationError, RankDeficient
 from robident_ros.estimation.identify import Identification, identify
 from robident_ros.estimation.validation import relative_error
 from robident_ros.model.robot import load_robot, Robot
@@ -237,3 +237,16 @@ def test_wrong_joint_zeros_are_noticed() -> None:
     samples = simulate(ROBOT, THETA, 400, 0.01)
     notes = notes_of(changed(samples, q=samples.q + [0, np.pi / 2, -np.pi / 2, 0, 0, 0]))
     assert 'joint zeros' in notes or 'seem' in notes
+
+
+@pytest.mark.parametrize('bounds', [(0.2,), (2.0, 5.0), (0.2, 0.5)])
+def test_bounds_that_make_no_sense_are_refused(bounds: tuple) -> None:
+    with pytest.raises(ConfigError, match='mass_bounds'):
+        run(simulate(ROBOT, THETA, 100), replace(QUICK, mass_bounds=bounds))
+
+
+@pytest.mark.parametrize('weight', [0.0, 1.0])
+def test_the_weight_of_the_urdf_can_be_set(weight: float) -> None:
+    found = run(simulate(ROBOT, THETA, 300, 0.2), replace(QUICK, prior_weight=weight)).estimate
+    assert found.prior_weight == weight
+    assert found.is_consistent

@@ -5,7 +5,7 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 from robident_ros.config import EstimatorOptions
-from robident_ros.errors import EstimationError, RankDeficient
+from robident_ros.errors import ConfigError, EstimationError, RankDeficient
 from robident_ros.estimation import suspicion
 from robident_ros.estimation.assemble import assemble
 from robident_ros.estimation.compress import compress, predict
@@ -109,6 +109,10 @@ def _look_at(recordings: Sequence[Samples], robot: Robot,
     if options.weighting == 'noise' and noise is None:
         raise EstimationError('estimation: weighting: the noise of the efforts is not known from '
                               'this recording; use "residual"')
+    bounds = options.mass_bounds
+    if bounds is not None and (len(bounds) != 2 or not 0 <= bounds[0] <= 1 <= bounds[1]):
+        raise ConfigError(f'estimation: mass_bounds: is {list(bounds)}, expected two multiples of '
+                          'the mass in the URDF around 1, e.g. [0.2, 5]')
     setting = Setting(robot, base_parameters(robot), prior, options, still, silent, noise)
     return setting, suspicion.describe(setting, q)
 
