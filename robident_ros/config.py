@@ -238,7 +238,8 @@ class EstimatorOptions:
 
     weighting: str = option(
         'residual', 'weights of the joints: none, the residual of each joint by itself, or the '
-        'measured noise (maximum likelihood where it is white)',
+        'measured noise, with its correlation between joints where periods were averaged '
+        '(maximum likelihood where it is white)',
         choices=('none', 'residual', 'noise'))
     coulomb: str = option(
         'auto', 'Coulomb friction: a sharp sign, a smooth rise, or whichever predicts unseen '
