@@ -267,6 +267,86 @@ class EstimatorOptions:
 
 
 @dataclass(frozen=True)
+class EnvelopeOptions:
+    """What the measured state may do before the experiment stops."""
+
+    position_tolerance: float = option(
+        0.01, 'how far a measured position may lie beyond its limits', 'rad or m', minimum=0)
+    velocity_factor: float = option(
+        1.1, 'highest measured speed as a multiple of the speed limit', minimum=0)
+    effort_factor: float = option(
+        1.0, 'highest measured effort as a multiple of the effort limit', minimum=0)
+    tracking_error: float = option(
+        0.1, 'largest distance between measured and commanded position', 'rad or m', minimum=0)
+    staleness_s: float = option(
+        0.1, 'longest time without a new joint state', 's', minimum=0.001)
+    frozen_s: float = option(
+        0.25, 'longest time that positions may stand still while the command moves', 's',
+        minimum=0.001)
+    frozen_motion: float = option(
+        0.005, 'how far the command must have moved in that time', 'rad or m', minimum=0)
+    stop_s: float = option(0.3, 'shortest duration of a stop', 's', minimum=0.001)
+
+
+@dataclass(frozen=True)
+class ExperimentOptions:
+    """How the trajectory is played, and what stops it."""
+
+    periods: int = option(
+        5, 'how often a periodic trajectory is played; others are played once', minimum=1)
+    rate_hz: float = option(100.0, 'rate of the trajectory points or commands', 'Hz', minimum=1)
+    ramp_s: float | None = option(
+        None, 'duration of ramping in and out; default: half a period, and twice or four times '
+        'that where the limits demand it', 's', minimum=0.1)
+    approach_s: float = option(
+        1.0, 'shortest duration of the approach and the return', 's', minimum=0.1)
+    approach_fraction: float = option(
+        0.25, 'speed and acceleration of the approach and the return as a fraction of the limits',
+        minimum=0.001)
+    approach_velocity: float = option(
+        0.5, 'highest speed of the approach and the return', 'rad/s or m/s', minimum=0.001)
+    approach_acceleration: float = option(
+        1.0, 'highest acceleration of the approach and the return', 'rad/s² or m/s²',
+        minimum=0.001)
+    return_to_start: bool = option(
+        True, 'whether to return to where the robot was; otherwise it holds at the end')
+    clearance: float = option(
+        0.01, 'smallest distance between links that are not neighbours', 'm', minimum=0)
+    envelope: EnvelopeOptions = option(EnvelopeOptions, 'what stops the experiment')
+
+
+@dataclass(frozen=True)
+class SimulationOptions:
+    """The embedded robot: how it differs from its model, its controller and its sensors."""
+
+    step_s: float = option(0.001, 'step of integration and control', 's', minimum=1e-5)
+    seed: int = option(0, 'seed of the true parameters and of the noise', minimum=0)
+    spread: float = option(
+        0.2, 'relative spread of the true parameters about those of the model', minimum=0)
+    rotor_inertia: Mapping[str, float] = option(
+        dict, 'true rotor inertia by joint; default: that of the model', 'kg·m² or kg')
+    viscous: Mapping[str, float] = option(
+        dict, 'true viscous friction by joint; default: that of the model',
+        'N·m·s/rad or N·s/m')
+    coulomb: Mapping[str, float] = option(
+        dict, 'true Coulomb friction by joint; default: that of the model', 'N·m or N')
+    offset: Mapping[str, float] = option(dict, 'true offset by joint; default 0', 'N·m or N')
+    coulomb_width: float | None = option(
+        None, 'speed over which true Coulomb friction rises; default: that of the drives',
+        'rad/s or m/s', minimum=0)
+    position_resolution: float = option(
+        1e-5, 'resolution of the encoders; 0 is exact', 'rad or m', minimum=0)
+    velocity_noise: float = option(
+        1e-3, 'standard deviation of measured speeds', 'rad/s or m/s', minimum=0)
+    effort_noise: float = option(
+        0.005, 'standard deviation of measured efforts as a fraction of the effort limit; '
+        'joints without a limit have no noise', minimum=0)
+    bandwidth_hz: float = option(10.0, 'bandwidth of the controller', 'Hz', minimum=0.1)
+    deadline_s: float = option(
+        0.1, 'time without a streamed command after which the robot holds', 's', minimum=0.001)
+
+
+@dataclass(frozen=True)
 class Config:
     """All sections of a configuration file."""
 
@@ -277,6 +357,8 @@ class Config:
     recording: RecordingOptions = option(RecordingOptions, 'where measured data stand')
     processing: ProcessingOptions = option(ProcessingOptions, 'how they become samples')
     estimation: EstimatorOptions = option(EstimatorOptions, 'how parameters are estimated')
+    experiment: ExperimentOptions = option(ExperimentOptions, 'playing the trajectory')
+    simulation: SimulationOptions = option(SimulationOptions, 'the embedded robot')
 
 
 def load_config(path: str | Path | None) -> Config:

@@ -36,6 +36,33 @@ class RecordingError(RobidentError):
     """Measured data cannot be read, or do not hold what was asked for."""
 
 
+class ExperimentError(RobidentError):
+    """An experiment cannot be planned, or a command cannot be followed."""
+
+
+class UnsafeMotion(ExperimentError):
+    """
+    A planned motion breaks a bound; it is found before anything moves.
+
+    ``time`` is in s from the beginning of the motion, ``phase`` the part of it.
+    """
+
+    def __init__(self, quantity: str, joint: str, value: float, bound: float, unit: str,
+                 time: float, phase: str, advice: str) -> None:
+        super().__init__(f'{phase}, t = {time:.3f} s: {joint}: {quantity} {value:.4g} {unit} '
+                         f'is beyond {bound:.4g} {unit}; {advice}')
+        self.quantity, self.joint, self.value, self.bound = quantity, joint, value, bound
+        self.time, self.phase = time, phase
+
+
+class SafetyStop(ExperimentError):
+    """The experiment was stopped because a measured or commanded value broke a bound."""
+
+    def __init__(self, joint: str, value: float, bound: float, reason: str) -> None:
+        super().__init__(f'stopped: {reason}')
+        self.joint, self.value, self.bound = joint, value, bound
+
+
 class ExcitationError(RobidentError):
     """A trajectory cannot be designed or read."""
 

@@ -3,8 +3,9 @@ Limits as constraints with gradients: joints, efforts, workspace, collisions.
 
 A family of constraints gives rows y (m, N) over the samples of a motion, scaled so that a
 two-sided row must stay within ±1 and a one-sided one must not exceed zero, and a function that
-pulls weights on a row back to the motion. Lengths are counted in units of a given ``length``. An optimiser sees one smooth number per row: the Kreisselmeier–
-Steinhauser aggregate over time, which is never below the largest sample.
+pulls weights on a row back to the motion. Lengths are counted in units of a given ``length``.
+An optimiser sees one smooth number per row: the Kreisselmeier–Steinhauser aggregate over time,
+which is never below the largest sample.
 """
 
 from dataclasses import dataclass
@@ -18,7 +19,6 @@ from robident_ros.model.capsules import CapsuleModel
 from robident_ros.model.points import end_effector, locate, locate_product
 from robident_ros.model.regressor import torque_regressor, torque_regressor_product
 from robident_ros.model.robot import Robot
-
 
 
 class Bars(NamedTuple):
@@ -125,7 +125,8 @@ class WorkspaceFamily:
         self.length = length
         self._point = end_effector(robot, options.link)
         self._radius, self._height = options.keep_out_radius, options.keep_out_height
-        self._sides = [(axis, sign, bound) for sign, corner in zip((-1, 1), _box(options))
+        corners = zip((-1, 1), workspace_box(options))
+        self._sides = [(axis, sign, bound) for sign, corner in corners
                        for axis, bound in enumerate(corner) if np.isfinite(bound)]
         names = [f'{"lower" if sign < 0 else "upper"} {"xyz"[axis]}'
                  for axis, sign, _ in self._sides]
@@ -190,7 +191,7 @@ def _position_bars(q_bar: np.ndarray) -> Bars:
     return Bars(q_bar, zero, zero)
 
 
-def _box(options: WorkspaceOptions) -> tuple[np.ndarray, np.ndarray]:
+def workspace_box(options: WorkspaceOptions) -> tuple[np.ndarray, np.ndarray]:
     """Return the lower and upper corner, infinite where nothing is said."""
     corners = []
     for key, height, tighter in (('lower', options.floor, max), ('upper', options.ceiling, min)):

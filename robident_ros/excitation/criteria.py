@@ -154,5 +154,5 @@ class Scaled:
 
 
 def normalised(W: np.ndarray) -> np.ndarray:
-    """Return W with columns of length one: its condition number is the least that scaling gives."""
+    """Return W with columns of length one; no scaling gives a much smaller condition number."""
     return W / np.linalg.norm(W, axis=0)

@@ -57,11 +57,11 @@ def make_basis(joint_names: tuple[str, ...], frequency_hz: float,
         if not chosen:
             raise ExcitationError(f'excitation: harmonics: joint {joint!r} has none; give at '
                                   'least one, e.g. [1, 2, 3, 4, 5]')
-        if any(int(l) != l or l < 1 for l in chosen) or len(set(chosen)) != len(chosen):
+        if any(int(k) != k or k < 1 for k in chosen) or len(set(chosen)) != len(chosen):
             raise ExcitationError(f'excitation: harmonics: joint {joint!r} has {list(chosen)}, '
                                   'expected different whole numbers from 1')
-    union = tuple(sorted({int(l) for joint in joint_names for l in by_joint[joint]}))
-    used = np.array([[l in by_joint[joint] for l in union] for joint in joint_names])
+    union = tuple(sorted({int(k) for joint in joint_names for k in by_joint[joint]}))
+    used = np.array([[k in by_joint[joint] for k in union] for joint in joint_names])
     mask = np.hstack([np.ones((len(joint_names), 1), dtype=bool), used, used])
     return FourierBasis(joint_names, float(frequency_hz), union, mask)
 
@@ -101,7 +101,7 @@ class FourierTrajectory:
     @property
     def band_hz(self) -> tuple[float, float]:
         """Lowest and highest frequency that is excited, Hz."""
-        used = [l for l, on in zip(self.basis.harmonics, self.basis.mask[:, 1:].any(axis=0)) if on]
+        used = [k for k, on in zip(self.basis.harmonics, self.basis.mask[:, 1:].any(axis=0)) if on]
         return self.basis.frequency_hz * min(used), self.basis.frequency_hz * max(used)
 
     def sample(self, t: np.ndarray) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
@@ -112,7 +112,7 @@ class FourierTrajectory:
         """Return all that defines it, in the paper's form."""
         L = len(self.basis.harmonics)
         joints = {name: {'q0': float(row[0]),
-                         'harmonics': [l for l, on in zip(self.basis.harmonics, used[1:]) if on],
+                         'harmonics': [k for k, on in zip(self.basis.harmonics, used[1:]) if on],
                          'a': [float(x) for x in row[1:1 + L][used[1:1 + L]]],
                          'b': [float(x) for x in row[1 + L:][used[1 + L:]]]}
                   for name, row, used in zip(self.joint_names, self.coefficients,

@@ -189,12 +189,13 @@ def _of_skeleton(robot: Robot, radius: float) -> list[Capsule]:
         if owner in shaped or length < 2 * radius:
             continue
         short = place / length * radius
-        capsules.append(Capsule(owner, short if owner >= 0 else np.zeros(3), place - short, radius))
+        start = short if owner >= 0 else np.zeros(3)
+        capsules.append(Capsule(owner, start, place - short, radius))
     return capsules
 
 
 def _moved_by(robot: Robot, child: str, frame: pin.Frame) -> tuple[int, np.ndarray]:
-    """Return the joint that carries the start of a link, and where the link starts in its frame."""
+    """Return the joint that carries the start of a link, and the start in its frame."""
     joint = next(item for item in robot.description.joints if item.child == child)
     if joint.name in robot.tree_joint_names:
         index = robot.tree.getJointId(joint.name)

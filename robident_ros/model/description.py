@@ -19,6 +19,7 @@ from defusedxml.ElementTree import fromstring
 from robident_ros.errors import did_you_mean, ModelError, RobidentWarning
 
 MOVABLE = ('revolute', 'continuous', 'prismatic')
+PRIMITIVES = ('box', 'cylinder', 'sphere')
 
 
 @dataclass(frozen=True)
@@ -65,23 +66,30 @@ class Description:
         raise ModelError(f'{self.source}: there is no joint {name!r}, '
                          + did_you_mean(name, movable))
 
-    def tree_urdf(self) -> str:
+    def tree_urdf(self, shapes: bool = False) -> str:
         """
         Return the kinematic tree with its inertials, and nothing else, as URDF.
 
         Continuous joints become revolute ones so that every joint has one coordinate.
+
+        :param shapes: keep collision shapes that are primitives.
         """
         root = ElementTree.fromstring(self.xml)
         for child in list(root):
             if child.tag not in ('link', 'joint'):
                 root.remove(child)
         for link in root.iter('link'):
-            for tag in ('visual', 'collision'):
-                for shape in link.findall(tag):
+            for shape in [*link.findall('visual'), *link.findall('collision')]:
+                if not shapes or shape.tag == 'visual' or not is_primitive(shape):
                     link.remove(shape)
         for joint in root.iter('joint'):
             _make_plain(joint)
         return ElementTree.tostring(root, encoding='unicode')
+
+
+def is_primitive(collision: Element) -> bool:
+    """Whether a collision shape is a box, a cylinder or a sphere."""
+    return any(collision.find(f'geometry/{kind}') is not None for kind in PRIMITIVES)
 
 
 def _make_plain(joint: Element) -> None:
