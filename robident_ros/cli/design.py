@@ -81,6 +81,7 @@ def _as_text(outcome, args: argparse.Namespace) -> str:
              format_table(['limit', 'margin (share of the limit)'], rows), '',
              f'at the limit: {binding}',
              f'{outcome.evaluations} evaluations, {outcome.cpu_seconds:.1f} s of CPU']
+    lines += [f'note: {note}' for note in outcome.notes]
     if outcome.interrupted:
         lines.append('stopped early: this is the best so far')
     if args.output:
