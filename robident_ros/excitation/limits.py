@@ -44,7 +44,7 @@ def motion_limits(robot: Robot, rise_time: float = RISE_TIME) -> Limits:
 def _check_positive(robot: Robot, values: np.ndarray, key: str) -> None:
     for name, value in zip(robot.joint_names, values):
         if not 0 < value < np.inf:
-            raise _refusal(name, f'has a {key} limit of {value:g}', key)
+            raise _refusal(name, f'has {key} limit {value:g}', key)
 
 
 def _refusal(joint: str, problem: str, key: str) -> ExcitationError:

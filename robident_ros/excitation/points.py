@@ -20,20 +20,18 @@ import numpy as np
 from robident_ros.arrays import read_only
 from robident_ros.errors import ConfigError, did_you_mean, ExcitationError, InfeasibleExcitation
 from robident_ros.excitation.criteria import cond, Criterion, equilibrium, normalised, Scaled
-from robident_ros.excitation.criteria import smooth, Weighted
+from robident_ros.excitation.criteria import smooth
 from robident_ros.excitation.limits import motion_limits
+from robident_ros.excitation.point_objective import Balanced, PointProblem
 from robident_ros.excitation.polynomial import is_within, join, margins, PolynomialTrajectory
-from robident_ros.excitation.quintic import Quintics, shortest_durations
+from robident_ros.excitation.polynomial import tightest
+from robident_ros.excitation.quintic import shortest_durations
 from robident_ros.model.base import base_parameters
-from robident_ros.model.regressor import energy_regressor, energy_regressor_product, stack
-from robident_ros.model.regressor import torque_regressor, torque_regressor_product
 from robident_ros.model.robot import Limits, Robot
 
 log = logging.getLogger(__name__)
 
 REGRESSORS = ('energy', 'torque')
-# Where torques are sampled in each interval; the accelerations of quintics are largest near 1/5.
-SAMPLES = np.array([0.0, 0.2, 0.5, 0.8])
 # What exceeding a limit by all of its size costs, beside the logarithm of the criterion.
 SOFT, FIRM, HARD = 0.1, 10.0, 1e3
 # Parts of the limits that are kept free, so that small charges mean none; tried in this order.
@@ -43,7 +41,12 @@ ITERATIONS = 200
 
 @dataclass(frozen=True, eq=False)
 class PointsDesign:
-    """A polynomial trajectory with what it is worth; ``W`` are the rows it was designed for."""
+    """
+    A polynomial trajectory with what it is worth.
+
+    ``W`` are the rows that it was designed for, ``names`` the base parameters of its columns;
+    ``history`` has the criterion of each start under soft limits.
+    """
 
     trajectory: PolynomialTrajectory
     names: tuple[str, ...]
@@ -99,9 +102,12 @@ def design_points(robot: Robot, rows: int | None = None, *, regressor: str = 'en
                               f'{robot.name}; give at least {b}')
     rest = (limits.lower + limits.upper) / 2 if rest is None else np.asarray(rest, dtype=float)
     _check_rest(robot, rest, limits)
-    value = Weighted(smooth, factor, equilibrium_factor)
-    problem = _Problem(robot, base.kept, regressor, limits, rest, rows, Scaled(value, scale))
-    return _search(problem, base.names, max(starts, 1), np.random.default_rng(seed), budget)
+    problem = PointProblem(robot, base.kept, regressor, limits, rest, rows, Scaled(smooth, scale),
+                           SOFT, TIGHTENINGS[0])
+    finishing = [Scaled(Balanced(criterion, factor, equilibrium_factor), scale)
+                 for criterion in (smooth, cond)]
+    return _search(problem, finishing, base.names, max(starts, 1), np.random.default_rng(seed),
+                   budget)
 
 
 def _check_rest(robot: Robot, rest: np.ndarray, limits: Limits) -> None:
@@ -111,129 +117,38 @@ def _check_rest(robot: Robot, rest: np.ndarray, limits: Limits) -> None:
                                   f'outside its limits {lower:g} to {upper:g}')
 
 
-@dataclass(frozen=True, eq=False)
-class _Problem:
-    """What is minimised: of points and durations, the criterion and what limits are exceeded."""
-
-    robot: Robot
-    columns: np.ndarray
-    regressor: str
-    limits: Limits
-    rest: np.ndarray
-    rows: int
-    criterion: Criterion
-    weight: float = SOFT
-    tightening: float = TIGHTENINGS[0]
-
-    def unpack(self, x: np.ndarray) -> Quintics:
-        """Return the quintics of variables q, v and log u; rest is added at both ends."""
-        size = (self.rows + 1) * len(self.rest)
-        still = np.zeros_like(self.rest)
-        q = np.vstack([self.rest, x[:size].reshape(-1, len(self.rest)), self.rest])
-        v = np.vstack([still, x[size:2 * size].reshape(-1, len(self.rest)), still])
-        return Quintics(q, v, np.exp(x[2 * size:]))
-
-    def bounds(self) -> np.ndarray:
-        """Return the bounds of the variables, (…, 2); those of durations are only numerical."""
-        count = self.rows + 1
-        speed = self.limits.velocity
-        return np.vstack([np.tile(np.column_stack([self.limits.lower, self.limits.upper]),
-                                  (count, 1)),
-                          np.tile(np.column_stack([-speed, speed]), (count, 1)),
-                          np.tile([np.log(1e-3), np.log(1e3)], (count + 1, 1))])
-
-    def __call__(self, x: np.ndarray) -> tuple[float, np.ndarray]:
-        """Return the objective and its gradient."""
-        quintics = self.unpack(x)
-        value, bars = self._value(quintics)
-        charge, charge_bars = _exceeded(quintics, self.limits, self.tightening)
-        q, v, u = (bar / value + self.weight * extra for bar, extra in zip(bars, charge_bars))
-        gradient = np.concatenate([q[1:-1].ravel(), v[1:-1].ravel(), u * quintics.u])
-        return np.log(value) + self.weight * charge, gradient
-
-    def matrix(self, quintics: Quintics) -> np.ndarray:
-        """Return the rows, (rows, b)."""
-        if self.regressor == 'energy':
-            h = energy_regressor(self.robot, quintics.q[1:-1], quintics.v[1:-1])
-            return np.diff(h, axis=0)[:, self.columns]
-        return stack(torque_regressor(self.robot, *self._samples(quintics)))[:, self.columns]
-
-    def _samples(self, quintics: Quintics) -> list[np.ndarray]:
-        n = len(self.rest)
-        return [np.moveaxis(quintics.value(SAMPLES, order), 1, 2).reshape(-1, n)
-                for order in range(3)]
-
-    def _value(self, quintics: Quintics) -> tuple[float, list[np.ndarray]]:
-        """Return the criterion and its gradient with respect to q, v and u of the quintics."""
-        value, W_bar = self.criterion(self.matrix(quintics))
-        bars = [np.zeros_like(x) for x in (quintics.q, quintics.v, quintics.u)]
-        p = len(self.robot.parameters)
-        if self.regressor == 'energy':
-            h_bar = np.zeros((self.rows + 1, p))
-            h_bar[1:, self.columns] += W_bar
-            h_bar[:-1, self.columns] -= W_bar
-            bars[0][1:-1], bars[1][1:-1] = energy_regressor_product(
-                self.robot, h_bar, quintics.q[1:-1], quintics.v[1:-1])
-            return value, bars
-        samples = self._samples(quintics)
-        full = np.zeros((len(self.rest), len(samples[0]), p))
-        full[..., self.columns] = W_bar.reshape(*full.shape[:2], -1)
-        for order, bar in enumerate(torque_regressor_product(self.robot, full, *samples)):
-            bar = np.moveaxis(bar.reshape(len(quintics.u), len(SAMPLES), -1), 1, 2)
-            bars = [x + y for x, y in zip(bars, quintics.product(bar, SAMPLES, order))]
-        return value, bars
-
-
-def _exceeded(quintics: Quintics, limits: Limits,
-              tightening: float) -> tuple[float, list[np.ndarray]]:
-    """Return the squares of what exceeds the limits, relative to them, and the gradient."""
-    centre = (limits.lower + limits.upper) / 2
-    sizes = ((limits.upper - limits.lower) / 2, limits.velocity, limits.acceleration)
-    total = 0.0
-    bars = [np.zeros_like(x) for x in (quintics.q, quintics.v, quintics.u)]
-    for order, size in enumerate(sizes):
-        s = quintics.extrema(order)
-        middle = centre[:, None] if order == 0 else 0.0
-        relative = (quintics.value(s, order) - middle) / size[:, None]
-        excess = np.maximum(np.abs(relative) - (1 - tightening), 0)
-        total += np.sum(excess**2)
-        bar = 2 * excess * np.sign(relative) / size[:, None]
-        bars = [x + y for x, y in zip(bars, quintics.product(bar, s, order))]
-    return total, bars
-
-
-def _search(problem: _Problem, names: tuple[str, ...], starts: int, rng: np.random.Generator,
-            budget: float) -> PointsDesign:
+def _search(problem: PointProblem, finishing: list[Criterion], names: tuple[str, ...], starts: int,
+            rng: np.random.Generator, budget: float) -> PointsDesign:
     """Compare starts under soft limits, then finish the best; if it fails, the next."""
-    began, evaluations, found, history = process_time(), 0, [], []
+    began, evaluations, found = process_time(), 0, []
     for start in range(starts):
         x, value, count = _minimise(problem, _random_start(problem, rng))
         evaluations += count
         found.append((value, start, x))
-        log.info('start %d of %d: log of the criterion %.3f, %.1f s', start + 1, starts, value,
+        log.info('start %d of %d: criterion %.4g, %.1f s', start + 1, starts, np.exp(value),
                  process_time() - began)
         if process_time() - began > budget:
             break
-    for value, _, x in sorted(found, key=lambda item: item[:2]):
-        history.append(float(value))
-        trajectory, count = _finish(problem, x)
+    for _, _, x in sorted(found, key=lambda item: item[:2]):
+        trajectory, count = _finish(problem, finishing, x)
         evaluations += count
         if trajectory is not None:
             quintics = trajectory.quintics
             return PointsDesign(trajectory, names, read_only(problem.matrix(quintics)),
-                                margins(quintics, problem.limits), tuple(history), evaluations,
-                                process_time() - began)
+                                margins(quintics, problem.limits),
+                                tuple(float(np.exp(value)) for value, _, _ in found),
+                                evaluations, process_time() - began)
     raise _infeasible(problem, x)
 
 
-def _minimise(problem: _Problem, x: np.ndarray) -> tuple[np.ndarray, float, int]:
+def _minimise(problem: PointProblem, x: np.ndarray) -> tuple[np.ndarray, float, int]:
     from scipy.optimize import minimize
     result = minimize(problem, x, jac=True, method='L-BFGS-B', bounds=problem.bounds(),
                       options={'maxiter': ITERATIONS, 'maxfun': 4 * ITERATIONS, 'maxcor': 20})
     return result.x, float(result.fun), result.nfev
 
 
-def _random_start(problem: _Problem, rng: np.random.Generator) -> np.ndarray:
+def _random_start(problem: PointProblem, rng: np.random.Generator) -> np.ndarray:
     """Return random points, each followed by the nearest one that is left."""
     limits, shape = problem.limits, (problem.rows + 1, len(problem.rest))
     q = rng.uniform(limits.lower, limits.upper, shape)
@@ -248,18 +163,26 @@ def _random_start(problem: _Problem, rng: np.random.Generator) -> np.ndarray:
     return _with_shortest_durations(problem, x)
 
 
-def _with_shortest_durations(problem: _Problem, x: np.ndarray) -> np.ndarray:
+def _with_shortest_durations(problem: PointProblem, x: np.ndarray) -> np.ndarray:
     quintics = problem.unpack(x)
     u = shortest_durations(quintics.q, quintics.v, problem.limits.velocity,
                            problem.limits.acceleration)
     return np.concatenate([x[:-len(u)], np.log(u)])
 
 
-def _finish(problem: _Problem, x: np.ndarray) -> tuple[PolynomialTrajectory | None, int]:
-    """Make a feasible trajectory: firm limits, then hard ones, tightened until they are met."""
-    x, _, evaluations = _minimise(replace(problem, weight=FIRM), x)
+def _finish(problem: PointProblem, finishing: list[Criterion],
+            x: np.ndarray) -> tuple[PolynomialTrajectory | None, int]:
+    """
+    Make a feasible trajectory: firm limits, then hard ones, tightened until they are met.
+
+    S joins in here: entries near zero then need small changes only, whereas from the start they
+    would hold the points where they happen to be.
+    """
+    smooth_one, exact = finishing
+    x, _, evaluations = _minimise(replace(problem, weight=FIRM, criterion=smooth_one), x)
     for tightening in TIGHTENINGS:
-        x, _, count = _minimise(replace(problem, weight=HARD, tightening=tightening), x)
+        x, _, count = _minimise(replace(problem, weight=HARD, tightening=tightening,
+                                        criterion=exact), x)
         evaluations += count
         # Shorter durations are first choice; where torques count, they change the criterion.
         choices = [join(problem.robot.joint_names, quintics.q, quintics.v, problem.limits,
@@ -268,15 +191,15 @@ def _finish(problem: _Problem, x: np.ndarray) -> tuple[PolynomialTrajectory | No
         feasible = [choice for choice in choices if is_within(
             margins(choice.quintics, problem.limits), problem.limits)]
         if feasible:
-            return min(feasible, key=lambda choice: problem.criterion(
+            return min(feasible, key=lambda choice: exact(
                 problem.matrix(choice.quintics))[0]), evaluations
     return None, evaluations
 
 
-def _infeasible(problem: _Problem, x: np.ndarray) -> InfeasibleExcitation:
+def _infeasible(problem: PointProblem, x: np.ndarray) -> InfeasibleExcitation:
     found = margins(problem.unpack(x), problem.limits)
-    key, worst = min(found.items(), key=lambda item: item[1].min())
-    joint = problem.robot.joint_names[int(worst.argmin())]
+    key, joint, relative = tightest(found, problem.limits)
     return InfeasibleExcitation(
         f'{problem.robot.name}: no points found whose motion stays within the limits: {key} of '
-        f'joint {joint!r} is exceeded by {-worst.min():.3g}; use more starts or wider limits')
+        f'joint {problem.robot.joint_names[joint]!r} is exceeded by {-relative:.1%}; use more '
+        'starts, wider limits, or a rest position further inside')

@@ -45,12 +45,12 @@ class PolynomialTrajectory:
 
     @property
     def quintics(self) -> Quintics:
-        """The polynomials."""
+        """Return the polynomials."""
         return Quintics(self.points[:, 0], self.points[:, 1], self.durations)
 
     @property
     def times(self) -> np.ndarray:
-        """Times of the points, (m + 1,), s."""
+        """Return the times of the points, (m + 1,), s."""
         return np.concatenate([[0.0], np.cumsum(self.durations)])
 
     @property
@@ -114,8 +114,15 @@ def margins(quintics: Quintics, limits: Limits) -> dict[str, np.ndarray]:
             'acceleration': limits.acceleration - np.abs(extreme(2)).max(axis=(0, 2))}
 
 
-def is_within(found: dict[str, np.ndarray], limits: Limits) -> bool:
-    """Return whether margins are those of a motion within the limits, to round-off."""
+def tightest(found: dict[str, np.ndarray], limits: Limits) -> tuple[str, int, float]:
+    """Return which limit has the smallest margin, of which joint, relative to its size."""
     sizes = {'position': limits.upper - limits.lower, 'velocity': limits.velocity,
              'acceleration': limits.acceleration}
-    return all(np.all(found[key] >= -TOLERANCE * size) for key, size in sizes.items())
+    relative = {key: found[key] / size for key, size in sizes.items()}
+    key = min(relative, key=lambda key: relative[key].min())
+    return key, int(relative[key].argmin()), float(relative[key].min())
+
+
+def is_within(found: dict[str, np.ndarray], limits: Limits) -> bool:
+    """Return whether margins are those of a motion within the limits, to round-off."""
+    return tightest(found, limits)[2] >= -TOLERANCE

@@ -93,11 +93,12 @@ class Quintics:
         if order == 2:
             return np.concatenate(_acceleration_extrema(*c), axis=2)
         turn = _speed_extremum(*c)
+        start, end = np.zeros_like(turn), np.ones_like(turn)
         if order == 1:
-            return np.concatenate([turn, np.ones_like(turn)], axis=2)
-        zero, one = np.zeros_like(turn), np.ones_like(turn)
-        return _sign_change(lambda s: self.value(s, 1), np.concatenate([zero, turn], axis=2),
-                            np.concatenate([turn, one], axis=2))
+            return np.concatenate([turn, end], axis=2)
+        return _standstill(c, self._before * self.u[:, None, None],
+                           np.concatenate([start, turn], axis=2),
+                           np.concatenate([turn, end], axis=2))
 
     @property
     def _step(self) -> np.ndarray:
@@ -144,14 +145,18 @@ def _inside(s: np.ndarray) -> np.ndarray:
     return np.clip(np.nan_to_num(s, nan=0.0, posinf=1.0, neginf=0.0), 0, 1)
 
 
-def _sign_change(f, low: np.ndarray, high: np.ndarray) -> np.ndarray:
-    """Bisect monotone functions; where there is no change of sign, an end is returned."""
-    rising = f(high) > f(low)
+def _standstill(c: tuple, c1: np.ndarray, low: np.ndarray, high: np.ndarray) -> np.ndarray:
+    """Bisect pieces of monotone speed; where none is a standstill, the interval's end stands."""
+    def speed(s: np.ndarray) -> np.ndarray:
+        return c1 + s**2 * (3 * c[0] + s * (4 * c[1] + s * 5 * c[2]))
+
+    rising = speed(high) > speed(low)
+    stops = speed(low) * speed(high) < 0
     for _ in range(_BITS // 2):
         middle = (low + high) / 2
-        left = (f(middle) > 0) == rising
+        left = (speed(middle) > 0) == rising
         low, high = np.where(left, low, middle), np.where(left, middle, high)
-    return (low + high) / 2
+    return np.where(stops, (low + high) / 2, 1.0)
 
 
 def peaks(step: np.ndarray, before: np.ndarray, after: np.ndarray,
@@ -211,7 +216,8 @@ def _just_met(step: np.ndarray, before: np.ndarray, after: np.ndarray, velocity:
         c3, c4, c5 = ([va * F + vb * G, A * P] for P, F, G in _BASIS[3:])
         for sign in (-1, 1):
             found.append(_roots(_speed_polynomial(c3, c5, va - sign * v_max)))
-            found.append(_roots(_acceleration_polynomial(c3, c4, c5, sign * a_max)))
+            if np.isfinite(a_max):
+                found.append(_roots(_acceleration_polynomial(c3, c4, c5, sign * a_max)))
     found = np.unique(np.concatenate(found))
     return found[found > SHORTEST]
 
@@ -242,7 +248,5 @@ def _times(*factors: np.ndarray) -> np.ndarray:
 
 def _roots(coefficients: np.ndarray) -> np.ndarray:
     """Return the real parts of roots that are real to the accuracy of double roots."""
-    if not np.isfinite(coefficients).all():
-        return np.empty(0)
     roots = np.roots(coefficients)
     return roots.real[np.abs(roots.imag) <= 1e-6 * np.abs(roots)]
