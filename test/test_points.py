@@ -63,7 +63,11 @@ def test_stored_points_have_the_condition_numbers_of_the_reference(robot, golden
 
 @pytest.mark.slow
 def test_random_points_have_the_condition_numbers_of_the_reference(robot, golden) -> None:
-    """Means over random sequences (Table 2); tolerances are the reference's, for their spread."""
+    """
+    Means over ten random sequences (Table 2), with the reference's tolerances for their spread.
+
+    The median of such means is taken: with as many rows as columns, a mean of all has no limit.
+    """
     reference = golden['p000']['assumed_limits']
     rng = np.random.default_rng(0)
     lower, upper = np.array([reference['q2'], reference['q3']]).T
@@ -74,7 +78,8 @@ def test_random_points_have_the_condition_numbers_of_the_reference(robot, golden
             q[:, 1:] = lower + (upper - lower) * np.sin(rng.normal(size=(len(q), 2)))**2
             v[:] = reference['qd'] * np.sin(rng.normal(size=v.shape))
             found.append(cond(rows(robot, q, v))[0])
-        assert np.mean(found) == pytest.approx(expected, rel=reference['rel_tol'][r])
+        typical = np.median(np.reshape(found, (-1, 10)).mean(axis=1))
+        assert typical == pytest.approx(expected, rel=reference['rel_tol'][r])
 
 
 @pytest.mark.parametrize('regressor', ['energy', 'torque'])

@@ -12,9 +12,10 @@ parallel to r. The paper moves
    a distance from j; if there is none, r for U33 and a prismatic joint that is not parallel for k.
    For prismatic joints between r and s: r.
 
-Whether the rows have full rank for the new constants is then computed. The paper's conditions
-are met by almost all configurations of most robots; for others, motions of further joints and
-further configurations are added until the rank is full, and what remains hidden is an error.
+Whether the rows have full rank for the new constants is then computed. The paper's motions are
+enough under gravity, on all robots that were tried; without gravity often not, as what holds the
+first moments then needs a second axis. There, motions of further joints and further configurations
+are added until the rank is full, and what remains hidden is an error.
 """
 
 from collections.abc import Callable, Iterator
