@@ -18,6 +18,7 @@ from robident_ros.model.points import end_effector, locate
 from robident_ros.model.robot import Robot
 
 STEP_S = 1e-3
+CHECKED = 50  # samples of a motion of one joint, which has two harmonics
 SAMPLES = 500
 
 
@@ -86,7 +87,7 @@ def _polynomial(robot: Robot, seed: int, budget_s: float | None,
     beyond = _beyond_joints(robot, found.trajectory)
     return Outcome(
         'polynomial', found.trajectory,
-        f'{robot.name}: {options.points} intervals joined by quintics, '
+        f'{robot.name}: {len(found.W)} rows from points joined by quintics, '
         f'{found.trajectory.period:.4g} s, for {len(found.names)} parameters',
         found.cond, found.scaled_cond, found.equilibrium,
         min(share.min() for share in shares.values()) >= -1e-9 and not beyond,
@@ -103,7 +104,7 @@ def _single_joint(robot: Robot, seed: int, budget_s: float | None,
     families = make_families(robot, design_limits(robot))
 
     def accept(motion: Trajectory) -> bool:
-        samples = Motion(robot, *motion.sample(np.linspace(0, motion.period, SAMPLES)))
+        samples = Motion(robot, *motion.sample(np.linspace(0, motion.period, CHECKED)))
         return all(violation(family.evaluate(samples)[0], family.two_sided).max() <= 0
                    for family in families)
     plan = design_single_joint(robot, limits=design_limits(robot), seed=seed, accept=accept)

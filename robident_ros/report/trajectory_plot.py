@@ -4,6 +4,7 @@ from pathlib import Path
 
 import numpy as np
 from robident_ros.errors import RobidentError
+from robident_ros.excitation.single_joint import SingleJointPlan
 from robident_ros.excitation.trajectory import Trajectory
 from robident_ros.model.points import end_effector, locate
 from robident_ros.model.robot import Robot
@@ -21,8 +22,7 @@ def plot_trajectory(trajectory: Trajectory, robot: Robot, path: str | Path) -> N
         from matplotlib import pyplot
     except ImportError as error:
         raise RobidentError(f'{path}: pictures need matplotlib; pip install matplotlib') from error
-    t = np.linspace(0, trajectory.period, SAMPLES)
-    motion = trajectory.sample(t)
+    t, motion = _sample(trajectory)
     n = len(robot.joint_names)
     figure = pyplot.figure(figsize=(13, 1.6 * n + 1), layout='constrained')
     grid = figure.add_gridspec(n, 4, width_ratios=(1, 1, 1, 1.3))
@@ -32,9 +32,24 @@ def plot_trajectory(trajectory: Trajectory, robot: Robot, path: str | Path) -> N
             _draw(axes, t, motion[column][:, joint], _limits(robot, joint)[column])
             _label(axes, robot, joint, column, name)
     _draw_path(figure.add_subplot(grid[:, 3], projection='3d'), robot, motion[0])
-    figure.suptitle(f'{robot.name}: exciting trajectory, {trajectory.period:.4g} s')
+    figure.suptitle(f'{robot.name}: exciting trajectory, {t[-1]:.4g} s')
     figure.savefig(path, dpi=110)
     pyplot.close(figure)
+
+
+def _sample(trajectory: Trajectory | SingleJointPlan) -> tuple[np.ndarray, list[np.ndarray]]:
+    """Return times and q, v, a; the motions of a plan one after the other, gaps between them."""
+    if not isinstance(trajectory, SingleJointPlan):
+        t = np.linspace(0, trajectory.period, SAMPLES)
+        return t, list(trajectory.sample(t))
+    times, parts, begin = [], [], 0.0
+    for motion in trajectory.motions:
+        t = np.linspace(0, motion.period, SAMPLES // 10)
+        times += [begin + t, [begin + motion.period]]
+        parts.append([np.vstack([values, np.full_like(values[:1], np.nan)])
+                      for values in motion.sample(t)])
+        begin += motion.period
+    return np.concatenate(times), [np.vstack(values) for values in zip(*parts)]
 
 
 def _limits(robot: Robot, joint: int) -> tuple[tuple[float, float], ...]:
@@ -73,4 +88,4 @@ def _draw_path(axes, robot: Robot, q: np.ndarray) -> None:
     for setter, label in zip((axes.set_xlabel, axes.set_ylabel, axes.set_zlabel), 'xyz'):
         setter(f'{label} [m]', fontsize=8)
     axes.tick_params(labelsize=7)
-    axes.set_box_aspect(np.ptp(place, axis=0) + 0.05)
+    axes.set_box_aspect(np.nanmax(place, axis=0) - np.nanmin(place, axis=0) + 0.05)
