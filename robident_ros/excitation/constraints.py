@@ -189,7 +189,7 @@ class CollisionFamily:
 
     @property
     def points(self) -> Points:
-        """Ends of all capsules."""
+        """Return the ends of all capsules."""
         return self.capsules.points
 
     def evaluate(self, motion: Motion) -> tuple[np.ndarray, Pull]:

@@ -132,7 +132,7 @@ class _Search:
 
     @property
     def evaluations(self) -> int:
-        """Evaluations of the criterion by all starts."""
+        """Return how often the criterion was evaluated by all starts."""
         return sum(found.evaluations for found in self.explored + self.refined)
 
     def run(self, workers: int) -> None:

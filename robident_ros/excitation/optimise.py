@@ -51,7 +51,7 @@ class Candidate:
 
     @property
     def rank(self) -> tuple[float, float]:
-        """What to sort by: feasible ones by value, others by violation."""
+        """Return what to sort by: feasible ones by value, others by violation."""
         return (max(self.violation, 0.0), self.value)
 
 
