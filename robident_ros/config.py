@@ -28,9 +28,10 @@ T = TypeVar('T')
 
 
 def option(default: Any, description: str, unit: str = '', minimum: float | None = None,
-           choices: tuple[str, ...] | None = None) -> Any:
+           choices: tuple[str, ...] | None = None, maximum: float | None = None) -> Any:
     """Declare one configuration key; a callable default is called for each instance."""
-    metadata = {'description': description, 'unit': unit, 'minimum': minimum, 'choices': choices}
+    metadata = {'description': description, 'unit': unit, 'minimum': minimum, 'choices': choices,
+                'maximum': maximum}
     key = 'default_factory' if callable(default) else 'default'
     return field(**{key: default}, metadata=metadata)
 
@@ -135,12 +136,15 @@ class ExcitationOptions:
         dict, 'parameters to identify, as combinations of standard ones; default: base parameters')
     posture: Mapping[str, float] = option(
         dict, 'position about which a joint moves; default: chosen by the design', 'rad or m')
-    position_fraction: float = option(0.95, 'share of the position range to use', minimum=0.001)
-    velocity_fraction: float = option(0.9, 'share of the velocity limit to use', minimum=0.001)
+    position_fraction: float = option(
+        0.95, 'share of the position range to use', minimum=0.001, maximum=1)
+    velocity_fraction: float = option(
+        0.9, 'share of the velocity limit to use', minimum=0.001, maximum=1)
     acceleration_fraction: float = option(
-        1.0, 'share of the acceleration limit to use', minimum=0.001)
+        1.0, 'share of the acceleration limit to use', minimum=0.001, maximum=1)
     effort_fraction: float = option(
-        0.8, 'share of the effort limit to use, by the a-priori parameters', minimum=0.001)
+        0.8, 'share of the effort limit to use, by the a-priori parameters', minimum=0.001,
+        maximum=1)
     acceleration_time_s: float = option(
         0.5, 'where no acceleration limit is known: time to reach the velocity limit', 's',
         minimum=0.001)
@@ -482,6 +486,9 @@ def _check_range(value: Any, metadata: Mapping, where: str) -> None:
     minimum, choices = metadata.get('minimum'), metadata.get('choices')
     if minimum is not None and value is not None and value < minimum:
         raise ConfigError(f'{where}: is {value}, expected at least {minimum}')
+    maximum = metadata.get('maximum')
+    if maximum is not None and value is not None and value > maximum:
+        raise ConfigError(f'{where}: is {value}, expected at most {maximum}')
     if choices is not None and value is not None:
         for item in value if isinstance(value, tuple) else (value,):
             if item not in choices:

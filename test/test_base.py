@@ -149,6 +149,18 @@ def test_relations_read_as_in_the_papers() -> None:
     assert base.relation(1).startswith('XXR2 = XX2 - YY2 - 0.25·M3')
 
 
+def test_constant_energy_has_no_effect_even_where_nothing_else_has_that_unit() -> None:
+    """The mass of a pendulum at the root changes no energy; round-off must not count."""
+    pendulum = """<robot name="p"><link name="a"/><link name="b"><inertial><mass value="1"/>
+    <inertia ixx="1" ixy="0" ixz="0" iyy="1" iyz="0" izz="1"/></inertial></link>
+    <joint name="j" type="revolute"><parent link="a"/><child link="b"/>
+    <origin xyz="0.1 0.2 0.3"/><axis xyz="0 1 0"/>
+    <limit lower="-1" upper="1" velocity="1" effort="1"/></joint></robot>"""
+    robot = load_robot(pendulum, Config(drives=DriveOptions(terms=())))
+    for route in ROUTES:
+        assert base_parameters(robot, route).names == ('YY1', 'MX1', 'MZ1')
+
+
 def test_unknown_routes_are_refused() -> None:
     with pytest.raises(ValueError, match="route is 'e', expected one of d, d0, h, dh"):
         base_parameters(shipped('arm6'), 'e')

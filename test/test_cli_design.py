@@ -23,7 +23,7 @@ def test_json_has_the_agreed_keys_and_the_file_can_be_read(capsys, tmp_path: Pat
     data = json.loads(out)
     assert {'cond', 'scaled_cond', 'equilibrium', 'feasible', 'margins', 'cpu_seconds',
             'evaluations'} <= set(data)
-    assert data['feasible'] and data['seed'] == 1 and 'starts  cond' in err
+    assert data['feasible'] and data['seed'] == 1 and 'starts  criterion' in err
     assert load_trajectory(path).joint_names == tuple(f'joint{i}' for i in range(1, 7))
 
 
@@ -39,6 +39,41 @@ def test_a_picture_is_drawn(tmp_path: Path, capsys) -> None:
     pytest.importorskip('matplotlib')
     assert main(['design', ARM, '--budget', '0.3', '--plot', str(tmp_path / 't.png')]) == 0
     assert (tmp_path / 't.png').read_bytes().startswith(b'\x89PNG')
+
+
+@pytest.mark.parametrize('option', [['--seed', '-1'], ['--budget', '0'], ['--budget', 'nan'],
+                                    ['--budget', '-5'], ['--kind', 'spline']])
+def test_impossible_options_are_wrong_usage(option: list) -> None:
+    with pytest.raises(SystemExit) as stop:
+        main(['design', ARM, *option])
+    assert stop.value.code == 2
+
+
+@pytest.mark.parametrize('kind', ['polynomial', 'single-joint'])
+def test_other_kinds_are_written_and_read(capsys, tmp_path: Path, kind: str) -> None:
+    path = tmp_path / 'traj.yaml'
+    robot = str(ROOT / 'urdf' / 'gautier_khalil_3dof.urdf')
+    config = tmp_path / 'c.yaml'
+    config.write_text('schema: robident_config/1\nexcitation: {self_collision: false}\n')
+    assert main(['design', robot, '--kind', kind, '--budget', '20', '-o', str(path), '--json',
+                 '--config', str(config), '--terms', 'none']) == 0
+    data = json.loads(capsys.readouterr().out)
+    assert data['feasible'] and data['kind'] == kind and data['cond'] > 1
+    assert load_trajectory(path).joint_names == ('joint1', 'joint2', 'joint3')
+
+
+def test_a_polynomial_that_would_collide_is_refused(capsys) -> None:
+    config = ROOT / 'config' / 'parallelogram.yaml'
+    code = main(['design', str(ROOT / 'urdf' / 'parallelogram.urdf'), '--config', str(config),
+                 '--kind', 'polynomial', '--budget', '1', '--json'])
+    out, err = capsys.readouterr()
+    assert code == 0 or 'points joined by polynomials keep the limits of the joints, but' in err
+    assert code == 1 or json.loads(out)['feasible']
+
+
+def test_a_picture_of_unknown_kind_is_said_before_the_work(capsys) -> None:
+    assert main(['design', ARM, '--plot', 'a.foo']) == 1
+    assert 'a.foo: expected a picture ending in .png, .pdf, .svg' in capsys.readouterr().err
 
 
 def test_a_folder_that_is_not_there_is_said_before_the_work(capsys) -> None:

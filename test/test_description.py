@@ -70,6 +70,7 @@ SECOND = '<joint name="hinge" type="fixed"><parent link="base"/><child link="arm
     (pendulum(more='<link name="loose"/>'), 'expected one root link, found base, loose'),
     (pendulum(kind='fixed', limit=''), 'has no movable joint'),
     (pendulum(more='<link name="arm"/>'), "link name 'arm' stands twice"),
+    (pendulum(more='<link/>'), 'a <link> has no name'),
 ])
 def test_malformed_and_hostile_descriptions_are_refused(text: str, message: str) -> None:
     with pytest.raises(ModelError, match=message):

@@ -1,6 +1,9 @@
 """Designs: exact gradients, proven limits, published robots, every refusal."""
 
 from dataclasses import replace
+from multiprocessing import active_children
+import os
+import signal
 
 import numpy as np
 import pinocchio as pin
@@ -11,7 +14,8 @@ from robident_ros.excitation.constraints import Motion, violation
 from robident_ros.excitation.criteria import CRITERIA
 from robident_ros.excitation.design import design_fourier, evaluate
 from robident_ros.excitation.fourier import FourierTrajectory, make_basis
-from robident_ros.excitation.optimise import find_start
+from robident_ros.excitation.information import adapt_criterion
+from robident_ros.excitation.optimise import EXPLORE, find_start, improve
 from robident_ros.excitation.problem import Problem
 from robident_ros.excitation.verify import verify
 from robident_ros.model.parameters import to_pinocchio
@@ -141,7 +145,54 @@ def test_a_design_for_paper_004_beats_it_and_keeps_all_limits() -> None:
     assert limits_hold_everywhere(robot, design.trajectory)
 
 
-def test_a_short_design_is_feasible_and_repeatable() -> None:
+def test_sharp_friction_counts_whichever_way_it_acts() -> None:
+    """Effort with sign(v) keeps its limit, also where the optimiser sees a smooth friction."""
+    urdf = (ROOT / 'urdf' / 'arm6.urdf').read_text()
+    urdf = urdf.replace('effort="220"/>', 'effort="220"/><dynamics damping="9" friction="60"/>')
+    robot = load_robot(urdf)
+    assert robot.theta[robot.parameter_names.index('Fc1')] == 60
+    design = design_fourier(robot, seed=1, budget_s=1.0, workers=1)
+    t = np.linspace(0, design.trajectory.period, 20_000)
+    effort = torque_regressor(robot, *design.trajectory.sample(t)) @ robot.theta
+    assert (np.abs(effort).max(axis=1) <= 0.8 * robot.limits.effort).all()
+    with pytest.raises(ExcitationError, match="'joint1' cannot move: its Coulomb friction 200 ex"):
+        design_fourier(load_robot(urdf.replace('friction="60"', 'friction="200"')), budget_s=0.3)
+
+
+def test_joints_and_links_may_have_the_same_names() -> None:
+    urdf = (ROOT / 'urdf' / 'arm6.urdf').read_text()
+    for i in range(1, 7):
+        urdf = urdf.replace(f'"joint{i}"', f'"link{i}"')
+    assert design_fourier(load_robot(urdf), budget_s=0.3, workers=1).feasible
+
+
+def test_a_worker_that_dies_does_not_hang_the_design() -> None:
+    def kill(progress) -> None:
+        for worker in active_children():
+            os.kill(worker.pid, signal.SIGKILL)
+    design = design_fourier(configured('arm6'), budget_s=2, report=kill, workers=1)
+    assert design.feasible
+
+
+def test_a_narrow_workspace_is_found_without_luck() -> None:
+    """A box of some centimetres: hardly a random posture lies in it."""
+    box = WorkspaceOptions(lower=(0.4, -0.05, 0.4), upper=(0.6, 0.05, 0.6))
+    problem = Problem(configured('arm6', box))
+    for seed in range(3):
+        assert problem.violations(find_start(problem, np.random.default_rng(seed))).max() < 0
+
+
+def test_log_det_is_minimised_below_zero_too() -> None:
+    robot = configured('arm6', criterion='logdet', noise={f'joint{i}': 5.0 for i in range(1, 7)})
+    problem = Problem(robot)
+    start = find_start(problem, np.random.default_rng(0))
+    found = improve(problem, start, EXPLORE, cpu_limit=2)
+    criterion = adapt_criterion(robot, problem.target, CRITERIA['logdet'])
+    before = criterion(problem.target.reduce(problem.motion(start).W))[0]
+    assert found.value < before - 0.5
+
+
+def test_a_short_design_is_feasible() -> None:
     """Half a second of CPU gives a motion that is proven to keep every limit."""
     robot = configured('arm6', WorkspaceOptions(floor=0.1))
     design = design_fourier(robot, seed=3, budget_s=0.5, workers=1)
@@ -183,6 +234,7 @@ def test_ctrl_c_gives_the_best_so_far() -> None:
             raise KeyboardInterrupt
     design = design_fourier(configured('arm6'), budget_s=2, report=interrupt, workers=1)
     assert design.interrupted and design.feasible
+    assert not active_children()
 
 
 def test_a_posture_is_kept() -> None:
@@ -215,7 +267,7 @@ def test_passive_joints_keep_their_limits() -> None:
     ({'noise': {'joint1': 0.0}}, ConfigError, 'noise: joint1: is 0.0, expected above zero'),
     ({'parameters': {'a': {'XX1': 1.0}}}, ConfigError, '1 are given, expected as many as'),
     ({'workspace': WorkspaceOptions(floor=5.0)}, InfeasibleExcitation,
-     r'no posture keeps to all limits: the best of 100 .* workspace \(lower z\) by'),
+     r'no posture keeps to all limits: the best one found .* workspace \(lower z\) by'),
     ({'workspace': WorkspaceOptions(floor=0.0, link='toool')}, ConfigError,
      "there is no 'toool', did you mean 'tool0'"),
     ({'workspace': WorkspaceOptions(keep_out_radius=0.5)}, ConfigError, 'go together'),
@@ -223,7 +275,9 @@ def test_passive_joints_keep_their_limits() -> None:
     ({'workspace': WorkspaceOptions(floor=1.0, ceiling=0.0)}, ConfigError,
      'lower z 1.0 is above upper z 0.0'),
     ({'model': {'limits': {'joint2': LimitOptions(effort=0.01)}}}, InfeasibleExcitation,
-     r'exceeds the effort limit of joint2 by .* N·m'),
+     r'effort limit \(?(of )?joint2'),
+    ({'rate_hz': 0.1}, ConfigError, 'gives 1 samples per period, too few for 58 parameters'),
+    ({'frequency_hz': 1e-9}, ConfigError, 'expected at most 1000000'),
 ])
 def test_what_cannot_be_designed_is_said_in_one_line(change: dict, error, message: str) -> None:
     with pytest.raises(error, match=message) as caught:
@@ -248,7 +302,6 @@ def test_wrong_combinations_of_parameters_are_named(golden: dict) -> None:
 
 
 def test_scaling_and_noise_change_what_is_minimised() -> None:
-    from robident_ros.excitation.information import adapt_criterion
     robot = configured('arm6', scale_columns=True, noise={'joint1': 2.0})
     problem = Problem(robot)
     W = problem.target.reduce(problem.motion(0.2 * np.ones(len(problem.bounds))).W)

@@ -3,7 +3,7 @@
 import numpy as np
 import pinocchio as pin
 import pytest
-from robident_ros.errors import ConfigError
+from robident_ros.errors import ConfigError, ModelError
 from robident_ros.model.capsules import make_capsules
 from robident_ros.model.collision import CollisionModel
 from robident_ros.model.points import end_effector, locate, locate_product, Points
@@ -90,6 +90,29 @@ def test_links_whose_shape_is_unknown_get_capsules_along_their_bones() -> None:
     assert (capsules.radii == 0.1).all()
     ends = capsules.points.local[capsules.points.joints == 1]
     np.testing.assert_allclose(sorted(ends[:, 2]), [0.1, 0.38])
+
+
+def test_flat_boxes_are_cut_into_strips() -> None:
+    """A table top is no ball: points above it are about as far from it as they look."""
+    table = """<robot name="r"><link name="base"><collision><origin xyz="1 0 0"/><geometry>
+        <box size="0.8 1.0 0.04"/></geometry></collision></link>""" + ''.join(
+        f'<link name="l{i}"/><joint name="j{i}" type="revolute"><parent link="{parent}"/>'
+        f'<child link="l{i}"/><origin xyz="0 0 {z}"/><axis xyz="0 1 0"/>'
+        '<limit lower="-1" upper="1" velocity="1" effort="1"/></joint>'
+        for i, parent, z in ((1, 'base', 0.5), (2, 'l1', 0.4), (3, 'l2', 0.4))) + '</robot>'
+    with pytest.warns(UserWarning, match='no mass'):
+        capsules = make_capsules(load_robot(table), link_radius=0.05)
+    flat = capsules.radii[capsules.radii != 0.05]
+    assert len(flat) == 12 and (flat < 0.05 + 1e-9).all() and (flat >= 0.02).all()
+
+
+def test_collision_shapes_without_sizes_are_refused() -> None:
+    text = (ROOT / 'urdf' / 'arm6.urdf').read_text()
+    for wrong in ('<geometry><sphere/></geometry>', '', '<geometry><box size="1 2"/></geometry>'):
+        broken = text.replace(
+            '<geometry><cylinder radius="0.12" length="0.02"/></geometry>', wrong)
+        with pytest.raises(ModelError, match="link 'base_link': a collision shape lacks its"):
+            make_capsules(load_robot(broken))
 
 
 def test_meshes_do_not_matter() -> None:

@@ -3,7 +3,7 @@
 import numpy as np
 import pinocchio as pin
 import pytest
-from robident_ros.config import Config, DriveOptions
+from robident_ros.config import Config, DriveOptions, ModelOptions
 from robident_ros.model.regressor import energy_difference_regressor, energy_regressor
 from robident_ros.model.regressor import energy_regressor_product
 from robident_ros.model.regressor import power_regressor, simplified_regressor, stack
@@ -169,6 +169,17 @@ def test_stacking_copies_nothing_and_is_in_lapacks_order() -> None:
     stacked = stack(W)
     assert np.shares_memory(stacked, W) and stacked.flags.f_contiguous
     np.testing.assert_array_equal(stacked[10:20], W[1])
+
+
+def test_one_joint_and_closed_arrays_are_no_special_case() -> None:
+    """A column of one joint is a view of itself; the compiled kernel wants its own copy."""
+    robot = load_robot((ROOT / 'urdf' / 'arm6.urdf').read_text(),
+                       Config(ModelOptions(joints=('joint2',))))
+    q, v, a = random_samples(robot, 5)
+    closed = q.copy()
+    closed.setflags(write=False)
+    np.testing.assert_array_equal(torque_regressor(robot, closed, v, a),
+                                  torque_regressor(robot, q, v, a))
 
 
 def test_samples_of_another_robot_are_refused() -> None:

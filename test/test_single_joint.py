@@ -19,9 +19,6 @@ from test_composite import C, chain, DOWN, ORIGIN, P, R, random_joint, TURN_X, X
 
 SERIAL = ('arm6', 'arm7', 'gautier_khalil_3dof', 'kuka_ir361', 'puma560', 'stanford', 'tx40')
 
-pytestmark = pytest.mark.filterwarnings(
-    'ignore:.*no acceleration limit:robident_ros.errors.RobidentWarning')
-
 
 def serial(name: str) -> Robot:
     return load_robot(ROOT / 'urdf' / f'{name}.urdf')

@@ -2,14 +2,16 @@
 
 import argparse
 import json
+import os
 from pathlib import Path
 import sys
 
-from robident_ros.cli.options import add_robot_options, load_robot_from
+from robident_ros.cli.options import add_robot_options, load_robot_from, positive, whole
 from robident_ros.cli.tables import format_table
 from robident_ros.errors import ExcitationError
 
 KINDS = ('fourier', 'polynomial', 'single-joint')
+PICTURES = ('.png', '.pdf', '.svg')
 
 
 def add_parser(subparsers: argparse._SubParsersAction) -> None:
@@ -22,8 +24,8 @@ def add_parser(subparsers: argparse._SubParsersAction) -> None:
     parser.add_argument('--kind', default='fourier', choices=KINDS,
                         help='Fourier series (periodic), points joined by polynomials, or one '
                         'joint at a time')
-    parser.add_argument('--seed', type=int, default=0, help='of the random starts')
-    parser.add_argument('--budget', type=float, metavar='SECONDS',
+    parser.add_argument('--seed', type=whole, default=0, help='of the random starts')
+    parser.add_argument('--budget', type=positive, metavar='SECONDS',
                         help='CPU time of all starts together (default: as configured, else 20)')
     parser.add_argument('-o', '--output', metavar='FILE', help='write the trajectory (YAML)')
     parser.add_argument('--plot', metavar='FILE', help='write a picture of it (.png, .pdf)')
@@ -37,7 +39,11 @@ def run(args: argparse.Namespace) -> int:
     from robident_ros.excitation.trajectory import save_trajectory
     _check_folders(args)
     robot = load_robot_from(args)
-    outcome = design(robot, args.kind, args.seed, args.budget, _Line())
+    line = _Line()
+    try:
+        outcome = design(robot, args.kind, args.seed, args.budget, line)
+    finally:
+        line.close()
     if args.output:
         save_trajectory(outcome.trajectory, args.output, outcome.to_data())
     if args.plot:
@@ -53,20 +59,32 @@ def _check_folders(args: argparse.Namespace) -> None:
     for path in (args.output, args.plot):
         if path and not Path(path).resolve().parent.is_dir():
             raise ExcitationError(f'{path}: its folder does not exist; make it first')
+        if path and (Path(path).is_dir() or not os.access(Path(path).resolve().parent, os.W_OK)):
+            raise ExcitationError(f'{path}: cannot be written; give the path of a file')
+    if args.plot and Path(args.plot).suffix.lower() not in PICTURES:
+        raise ExcitationError(f'{args.plot}: expected a picture ending in {", ".join(PICTURES)}')
 
 
 class _Line:
     """Progress on stderr: one line that changes in a terminal, lines elsewhere."""
 
+    def __init__(self) -> None:
+        self._open = False
+
+    def close(self) -> None:
+        """End the line."""
+        if self._open:
+            print(file=sys.stderr)
+            self._open = False
+
     def __call__(self, progress) -> None:
         text = (f'{progress.elapsed_seconds:5.1f} s  {progress.stage:8} {progress.starts:3} '
-                f'starts  cond {progress.cond:8.2f}  '
+                f'starts  criterion {progress.value:8.2f}  '
                 f'{"violation" if progress.violation > 0 else "room"} '
                 f'{abs(progress.violation):.3f}')
         if sys.stderr.isatty():
             print(f'\r{text}\033[K', end='', file=sys.stderr, flush=True)
-            if progress.stage == 'polish':
-                print(file=sys.stderr)
+            self._open = True
         else:
             print(text, file=sys.stderr, flush=True)
 

@@ -40,6 +40,9 @@ def _version() -> str:
 
 def main(argv: Sequence[str] | None = None) -> int:
     """Run one command; a known failure is one line on stderr and exit code 1."""
+    for stream in (sys.stdout, sys.stderr):
+        if hasattr(stream, 'reconfigure'):
+            stream.reconfigure(errors='replace')  # a terminal that cannot show kg·m²
     args = make_parser().parse_args(argv)
     with warnings.catch_warnings():
         warnings.simplefilter('always', RobidentWarning)
@@ -55,6 +58,9 @@ def main(argv: Sequence[str] | None = None) -> int:
         except BrokenPipeError:  # `robident … | head` is not an error
             os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
             return 0
+        except OSError as error:
+            print(f'robident {args.command}: {error}', file=sys.stderr)
+            return 1
 
 
 def _show_warning(command: str, fallback):

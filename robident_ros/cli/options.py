@@ -6,6 +6,22 @@ from dataclasses import replace
 from robident_ros.errors import ConfigError, did_you_mean
 
 
+def positive(text: str) -> float:
+    """Read a number above zero, as argparse wants it."""
+    value = float(text)
+    if not 0 < value < float('inf'):
+        raise argparse.ArgumentTypeError(f'{text} is not a number above zero')
+    return value
+
+
+def whole(text: str) -> int:
+    """Read a whole number from zero, as argparse wants it."""
+    value = int(text)
+    if value < 0:
+        raise argparse.ArgumentTypeError(f'{text} is below zero')
+    return value
+
+
 def add_robot_options(parser: argparse.ArgumentParser) -> None:
     """Declare the options that say which robot is meant."""
     parser.add_argument('urdf', metavar='URDF', help='URDF or xacro file of the robot')

@@ -100,11 +100,16 @@ class JointFamily:
 
 @dataclass(frozen=True, eq=False)
 class EffortFamily:
-    """Effort of each joint by the a-priori parameters, scaled to ±1 at its limit."""
+    """
+    Effort of each joint by the a-priori parameters, scaled to ±1 at its limit.
+
+    Coulomb friction is not in ``theta``: whichever way it acts, it is taken off the limits.
+    """
 
     names: tuple[str, ...]
     joints: np.ndarray
     limits: np.ndarray
+    theta: np.ndarray
     kind: str = 'effort'
     two_sided: bool = True
     together: bool = True  # each gradient costs as much as that of the criterion
@@ -114,9 +119,9 @@ class EffortFamily:
         def pull(weights: np.ndarray) -> Bars:
             tau_bar = np.zeros(motion.q.T.shape)
             tau_bar[self.joints] = weights / self.limits[:, None]
-            W_bar = motion.robot.theta[:, None, None] * tau_bar
+            W_bar = self.theta[:, None, None] * tau_bar
             return motion.product(W_bar.transpose(1, 2, 0))
-        return motion.W[self.joints] @ motion.robot.theta / self.limits[:, None], pull
+        return motion.W[self.joints] @ self.theta / self.limits[:, None], pull
 
 
 class WorkspaceFamily:

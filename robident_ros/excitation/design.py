@@ -6,18 +6,22 @@ polished with what is left. Its limits are then verified between samples too; if
 violation, it is designed again a little within the limits, and at last scaled down.
 """
 
+from collections.abc import Iterator
+from concurrent.futures import FIRST_COMPLETED, Future, ProcessPoolExecutor, wait
+from concurrent.futures.process import BrokenProcessPool
+from contextlib import contextmanager
 from dataclasses import dataclass, field
 from functools import partial
-from multiprocessing import get_context
-from multiprocessing.pool import AsyncResult, Pool
+from multiprocessing import active_children, get_context
 import os
 import signal
+import threading
 import time
 from typing import Callable
 
 import numpy as np
-from robident_ros.errors import InfeasibleExcitation
-from robident_ros.excitation.criteria import equilibrium, normalised
+from robident_ros.errors import ExcitationError, InfeasibleExcitation
+from robident_ros.excitation.criteria import equilibrium, normalised, smooth
 from robident_ros.excitation.fourier import FourierTrajectory
 from robident_ros.excitation.optimise import Candidate, EXPLORE, find_start, improve, POLISH
 from robident_ros.excitation.optimise import REFINE, Stage
@@ -34,11 +38,11 @@ ATTEMPTS = 4
 
 @dataclass(frozen=True)
 class Progress:
-    """How far a design is: one line for the user."""
+    """How far a design is; ``value`` is the smooth criterion, which is above the true one."""
 
     stage: str
     starts: int
-    cond: float
+    value: float
     violation: float
     cpu_seconds: float
     elapsed_seconds: float
@@ -81,20 +85,41 @@ def design_fourier(robot: Robot, seed: int = 0, budget_s: float | None = None,
     """
     Design the best Fourier trajectory that the budget allows; Ctrl-C ends with the best so far.
 
+    The budget is time, so the same seed need not give the same design twice.
+
     :param budget_s: CPU seconds of all starts together; default: as configured.
     :param report: called with the progress whenever something has happened.
     """
     problem = Problem(robot)
-    problem.violations(np.zeros(len(problem.bounds)))  # load the kernel before processes fork
+    _load_kernel(problem)
     budget = robot.config.excitation.budget_s if budget_s is None else budget_s
     search = _Search(problem, seed, budget, report)
     try:
         search.run(workers or min(os.cpu_count() or 1, 8))
     except KeyboardInterrupt:
         search.interrupted = True
-        if search.best is None:
-            raise
-    return _conclude(robot, problem, search)
+    with _undisturbed():
+        return _conclude(robot, problem, search)
+
+
+def _load_kernel(problem: Problem) -> None:
+    """Compile and load what processes need, before they fork and before the clock starts."""
+    x = np.full(len(problem.bounds), 0.1)
+    problem.objective(x, smooth)
+    problem.constraints(x, 1.0)
+
+
+@contextmanager
+def _undisturbed() -> Iterator[None]:
+    """Do not let an impatient second Ctrl-C spoil the result."""
+    if threading.current_thread() is not threading.main_thread():
+        yield
+        return
+    handler = signal.signal(signal.SIGINT, signal.SIG_IGN)
+    try:
+        yield
+    finally:
+        signal.signal(signal.SIGINT, handler)
 
 
 def evaluate(robot: Robot, problem: Problem,
@@ -137,30 +162,35 @@ class _Search:
 
     def run(self, workers: int) -> None:
         """Explore, refine and polish until the budget is spent."""
-        with get_context('fork').Pool(workers, _prepare, (self.problem,)) as pool:
-            self._explore(pool, workers)
-            self._refine(pool, workers)
+        with _pool(workers, self.problem) as pool:
+            try:
+                self._explore(pool, workers)
+                self._refine(pool, workers)
+            except BrokenProcessPool as error:
+                if self.best is None:
+                    raise ExcitationError('a process of the design died, perhaps for want of '
+                                          'memory; try again with fewer harmonics') from error
         left = POLISHED * self.budget - self.spent
         if left > 0 and self.best is not None:
             self._keep(self.refined, 'polish', _polish(self.problem, self.best, left))
 
-    def _explore(self, pool: Pool, workers: int) -> None:
+    def _explore(self, pool: ProcessPoolExecutor, workers: int) -> None:
         limit = EXPLORED * self.budget
-        tasks = (partial(pool.apply_async, _explore, ([self.seed, start], limit))
+        tasks = (partial(pool.submit, _explore, [self.seed, start], limit)
                  for start in range(10**6))
         self._collect(tasks, workers, limit, self.explored, 'explore')
         if not self.explored:
             raise self._failure
 
-    def _refine(self, pool: Pool, workers: int) -> None:
+    def _refine(self, pool: ProcessPoolExecutor, workers: int) -> None:
         ranked = sorted(self.explored, key=lambda found: found.rank)
         left = max(REFINED * self.budget - self.spent, 0.1 * self.budget)
-        tasks = (partial(pool.apply_async, _refine, (found.x, left)) for found in ranked)
+        tasks = (partial(pool.submit, _refine, found.x, left) for found in ranked)
         self._collect(tasks, workers, REFINED * self.budget, self.refined, 'refine')
 
     def _collect(self, tasks, workers: int, limit: float, into: list, stage: str) -> None:
         """Keep all workers busy until the limit, counting what is under way as it was before."""
-        under_way: list[AsyncResult] = []
+        under_way: set[Future] = set()
         typical = 0.0
         while True:
             expected = self.spent + typical * len(under_way)
@@ -168,15 +198,14 @@ class _Search:
                 task = next(tasks, None)
                 if task is None:
                     break
-                under_way.append(task())
+                under_way.add(task())
                 expected += typical
             if not under_way:
                 return
-            under_way[0].wait(0.02)
-            for done in [result for result in under_way if result.ready()]:
-                under_way.remove(done)
+            done, under_way = wait(under_way, return_when=FIRST_COMPLETED)
+            for future in done:
                 try:
-                    self._keep(into, stage, done.get())
+                    self._keep(into, stage, future.result())
                 except InfeasibleExcitation as error:
                     self._failure = error
                     if not into and not under_way:
@@ -190,6 +219,19 @@ class _Search:
         if self._report is not None:
             self._report(Progress(stage, len(self.explored), best.value, best.violation,
                                   self.spent, time.monotonic() - self._begin))
+
+
+@contextmanager
+def _pool(workers: int, problem: Problem) -> Iterator[ProcessPoolExecutor]:
+    """Fork workers, and end them with whatever they are doing."""
+    others = set(active_children())
+    pool = ProcessPoolExecutor(workers, get_context('fork'), _prepare, (problem,))
+    try:
+        yield pool
+    finally:
+        pool.shutdown(wait=False, cancel_futures=True)
+        for worker in set(active_children()) - others:
+            worker.terminate()
 
 
 _PROBLEM: list[Problem] = []  # of a worker process, which is forked for one problem
@@ -219,9 +261,10 @@ def _sharper(stage: Stage) -> tuple[Stage, ...]:
 
 
 def _conclude(robot: Robot, problem: Problem, search: _Search) -> Design:
-    """Verify the best candidates, the best first, and describe the first one that is proven."""
-    ranked = sorted(search.refined + search.explored, key=lambda found: found.rank)
-    x, verification = _prove(problem, ranked[0].x, (1 - POLISHED) * search.budget)
+    """Prove the best candidate, or else a first start, and describe it."""
+    best = search.best
+    x = find_start(problem, np.random.default_rng(search.seed)) if best is None else best.x
+    x, verification = _prove(problem, x, (1 - POLISHED) * search.budget)
     trajectory = problem.trajectory(x)
     cond, scaled_cond, S = evaluate(robot, problem, trajectory)
     return Design(trajectory, problem.target.names, cond, scaled_cond, S, verification,

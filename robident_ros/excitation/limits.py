@@ -61,10 +61,8 @@ def make_families(robot: Robot, limits: Limits) -> tuple[Family, ...]:
     """Return all constraints on the motion of a robot."""
     options, names = robot.config.excitation, robot.joint_names
     families = [*_of_active_joints(names, limits), *_of_passive_joints(robot)]
-    limited = np.flatnonzero(np.isfinite(limits.effort))
-    if limited.size:
-        families.append(EffortFamily(tuple(names[j] for j in limited), limited,
-                                     limits.effort[limited]))
+    if np.isfinite(limits.effort).any():
+        families.append(_of_efforts(robot, limits))
     if is_limited(robot.config.workspace):
         families.append(WorkspaceFamily(robot, robot.config.workspace, _unit_length(robot)))
     if options.self_collision:
@@ -72,6 +70,22 @@ def make_families(robot: Robot, limits: Limits) -> tuple[Family, ...]:
         if len(capsules.pairs):
             families.append(CollisionFamily(capsules, options.clearance, _unit_length(robot)))
     return tuple(families)
+
+
+def _of_efforts(robot: Robot, limits: Limits) -> Family:
+    theta, friction = robot.theta.copy(), np.zeros(len(robot.joint_names))
+    for column, term in zip(robot.drive_columns, robot.drive_terms):
+        if term.symbol == 'Fc':
+            friction += np.abs(theta[column] * term.row)
+            theta[column] = 0
+    for name, limit, loss in zip(robot.joint_names, limits.effort, friction):
+        if loss >= limit:
+            raise ExcitationError(f'joint {name!r} cannot move: its Coulomb friction {loss:.4g} '
+                                  f'exceeds {limit:.4g}, the share of its effort limit that the '
+                                  'design may use')
+    limited = np.flatnonzero(np.isfinite(limits.effort))
+    return EffortFamily(tuple(robot.joint_names[j] for j in limited), limited,
+                        (limits.effort - friction)[limited], theta)
 
 
 def _unit_length(robot: Robot) -> float:
@@ -100,6 +114,9 @@ def _of_passive_joints(robot: Robot) -> list[Family]:
             low, high = ((joint.lower, joint.upper) if which == 'q'
                          else (-joint.velocity, joint.velocity))
             if name not in robot.joint_names and np.isfinite(high):
+                if high <= low:
+                    raise ExcitationError(f'passive joint {name!r} has {kind} limits that leave '
+                                          'no room; correct them in the URDF')
                 rows.append(row)
                 lower.append(low)
                 upper.append(high)

@@ -21,7 +21,7 @@ from robident_ros.excitation.information import adapt_criterion
 from robident_ros.excitation.problem import Problem
 from robident_ros.excitation.units import describe_violation
 
-POSTURES = 100
+POSTURES, IMPROVED = 100, 10  # random ones, and how many of them to improve if none fits
 ROOM = 0.02  # share of the limits that a start leaves free
 
 
@@ -83,23 +83,60 @@ def find_start(problem: Problem, rng: np.random.Generator) -> np.ndarray:
 
 
 def _find_posture(problem: Problem, rng: np.random.Generator) -> np.ndarray:
-    """Return the posture with most room among some random ones, at rest."""
+    """Return the posture with most room among some random ones, at rest; improved if need be."""
     limits = problem.limits
     q = rng.uniform(limits.lower, limits.upper, (POSTURES, len(limits.lower)))
     for joint, position in problem.posture.items():
         q[:, joint] = position
-    motion = Motion(problem.robot, q, 0 * q, 0 * q)
-    outside = np.stack([(np.abs(rows) - 1 if family.two_sided else rows).max(axis=0)
-                        for family in problem.families for rows in [family.evaluate(motion)[0]]])
+    outside = _outside(problem, q).max(axis=0)
+    order = outside.argsort()
+    if outside[order[0]] <= -ROOM:
+        return q[order[0]]
+    improved = np.array([_make_room(problem, q[i]) for i in order[:IMPROVED]])
+    outside = _outside(problem, improved)
     best = outside.max(axis=0).argmin()
     if outside[:, best].max() > -ROOM:
         family = problem.families[int(outside[:, best].argmax())]
         raise InfeasibleExcitation(
-            f'no posture keeps to all limits: the best of {POSTURES} random ones '
-            + describe_violation(family, Motion(problem.robot, q[best:best + 1],
-                                                0 * q[best:best + 1], 0 * q[best:best + 1]))
+            'no posture keeps to all limits: the best one found '
+            + describe_violation(family, _at_rest(problem, improved[best:best + 1]))
             + '; widen that limit, or give a posture (excitation: posture)')
-    return q[best]
+    return improved[best]
+
+
+def _at_rest(problem: Problem, q: np.ndarray) -> Motion:
+    return Motion(problem.robot, q, 0 * q, 0 * q)
+
+
+def _outside(problem: Problem, q: np.ndarray) -> np.ndarray:
+    """Return the largest violation of each family at each posture, (families, N)."""
+    motion = _at_rest(problem, q)
+    return np.stack([(np.abs(rows) - 1 if family.two_sided else rows).max(axis=0)
+                     for family in problem.families for rows in [family.evaluate(motion)[0]]])
+
+
+def _make_room(problem: Problem, q: np.ndarray) -> np.ndarray:
+    """Move a posture away from the limits that it violates, by their gradients."""
+    from scipy.optimize import minimize
+    free = np.array([joint not in problem.posture for joint in range(len(q))])
+
+    def outside(x: np.ndarray) -> tuple[float, np.ndarray]:
+        posture = q.copy()
+        posture[free] = x
+        motion = _at_rest(problem, posture[None])
+        value, gradient = 0.0, np.zeros(len(q))
+        for family in problem.families:
+            rows, pull = family.evaluate(motion)
+            missing = np.maximum((np.abs(rows) - 1 if family.two_sided else rows) + 2 * ROOM, 0)
+            value += float(np.sum(missing**2))
+            slope = 2 * missing * (np.sign(rows) if family.two_sided else 1)
+            gradient += pull(slope).q[0]
+        return value, gradient[free]
+    limits = np.stack([problem.limits.lower, problem.limits.upper], axis=1)[free]
+    result = minimize(outside, q[free], jac=True, method='L-BFGS-B', bounds=limits)
+    found = q.copy()
+    found[free] = result.x
+    return found
 
 
 def improve(problem: Problem, x: np.ndarray, stages: tuple[Stage, ...],
@@ -137,6 +174,7 @@ class _Run:
         self.evaluations = 0
         self._slack, self._deadline = slack, deadline
         self._criterion = _criterion(problem, stage.p)
+        self._is_log = problem.robot.config.excitation.criterion == 'logdet'
         self._constraints: tuple[bytes, tuple] | None = None
 
     def solve(self, x: np.ndarray) -> np.ndarray:
@@ -154,7 +192,8 @@ class _Run:
             raise _OutOfTime
         self.evaluations += 1
         value, gradient = self.problem.objective(x, self._criterion)
-        return (value, gradient) if value <= 0 else (np.log(value), gradient / value)
+        # Logarithms of condition numbers are better behaved; log det is one already.
+        return (value, gradient) if self._is_log else (np.log(value), gradient / value)
 
     def _limits(self, x: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
         key = x.tobytes()

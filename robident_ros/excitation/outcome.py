@@ -4,6 +4,7 @@ from dataclasses import asdict, dataclass
 from time import process_time
 
 import numpy as np
+from robident_ros.errors import InfeasibleExcitation
 from robident_ros.excitation.constraints import Motion, violation
 from robident_ros.excitation.criteria import equilibrium, normalised
 from robident_ros.excitation.design import design_fourier, Report
@@ -12,12 +13,14 @@ from robident_ros.excitation.point_design import design_points
 from robident_ros.excitation.single_joint_design import coefficients, design_single_joint
 from robident_ros.excitation.trajectory import Trajectory
 from robident_ros.excitation.units import describe_violation
-from robident_ros.excitation.verify import BINDING
+from robident_ros.excitation.verify import BINDING, verify
 from robident_ros.model.composite import minimal_set
 from robident_ros.model.points import end_effector, locate
-from robident_ros.model.robot import Robot
+from robident_ros.model.robot import Limits, Robot
 
 STEP_S = 1e-3
+ATTEMPTS = 4  # of points, to find a motion that keeps limits they do not know
+BETWEEN = 'how the robot gets from one motion to the next is planned when they are played'
 CHECKED = 50  # samples of a motion of one joint, which has two harmonics
 SAMPLES = 500
 
@@ -44,12 +47,15 @@ class Outcome:
     seed: int
     interrupted: bool = False
     notes: tuple[str, ...] = ()
+    history: tuple = ()
 
     def to_data(self) -> dict:
         """Return all but the trajectory as plain data."""
         data = asdict(self)
         data.pop('trajectory')
         data['binding'], data['notes'] = list(self.binding), list(self.notes)
+        data['history'] = [list(item) if isinstance(item, tuple) else item
+                           for item in self.history]
         data['joints'] = list(self.trajectory.joint_names)
         return data
 
@@ -71,7 +77,7 @@ def _fourier(robot: Robot, seed: int, budget_s: float | None, report: Report | N
         f'{high:.3g} Hz, for {len(found.parameters)} parameters',
         found.cond, found.scaled_cond, found.equilibrium, found.feasible,
         found.verification.smallest(), found.verification.binding, found.cpu_seconds,
-        found.evaluations, seed, found.interrupted, _notes(robot, trajectory))
+        found.evaluations, seed, found.interrupted, _notes(robot, trajectory), found.history)
 
 
 def _polynomial(robot: Robot, seed: int, budget_s: float | None,
@@ -79,35 +85,50 @@ def _polynomial(robot: Robot, seed: int, budget_s: float | None,
     options = robot.config.excitation
     budget = options.budget_s if budget_s is None else budget_s
     limits = design_limits(robot)
-    found = design_points(robot, options.points, limits=limits, seed=seed, budget=budget,
-                          equilibrium_factor=options.equilibrium_factor, starts=10**6)
+    for attempt in range(ATTEMPTS):
+        found = design_points(robot, options.points, limits=limits, seed=seed + 1000 * attempt,
+                              budget=budget / ATTEMPTS, starts=10**6,
+                              equilibrium_factor=options.equilibrium_factor)
+        beyond = _beyond_joints(robot, found.trajectory)
+        if not beyond:
+            break
+    else:
+        raise InfeasibleExcitation(
+            f'points joined by polynomials keep the limits of the joints, but here the motion '
+            f'{", and ".join(beyond)}; design a Fourier series, which knows all limits, or widen '
+            'that one')
     half = (limits.upper - limits.lower) / 2
     sizes = {'position': half, 'velocity': limits.velocity, 'acceleration': limits.acceleration}
     shares = {kind: margin / sizes[kind] for kind, margin in found.margins.items()}
-    beyond = _beyond_joints(robot, found.trajectory)
     return Outcome(
         'polynomial', found.trajectory,
         f'{robot.name}: {len(found.W)} rows from points joined by quintics, '
         f'{found.trajectory.period:.4g} s, for {len(found.names)} parameters',
         found.cond, found.scaled_cond, found.equilibrium,
-        min(share.min() for share in shares.values()) >= -1e-9 and not beyond,
-        {kind: float(share.min()) for kind, share in shares.items()},
+        all(bool(share.min() >= -1e-9) for share in shares.values()),
+        {kind: max(float(share.min()), 0.0) for kind, share in shares.items()},
         tuple(f'{kind} {name}' for kind, share in shares.items()
               for name, value in zip(robot.joint_names, share) if value < BINDING),
         found.cpu_seconds, found.evaluations, seed,
-        notes=(*beyond, *_notes(robot, found.trajectory)))
+        notes=_notes(robot, found.trajectory), history=found.history)
 
 
 def _single_joint(robot: Robot, seed: int, budget_s: float | None,
                   report: Report | None) -> Outcome:
     begin = process_time()
+    budget = robot.config.excitation.budget_s if budget_s is None else budget_s
     families = make_families(robot, design_limits(robot))
 
     def accept(motion: Trajectory) -> bool:
+        if process_time() - begin > budget:
+            raise InfeasibleExcitation('no motions of one joint at a time were found within the '
+                                       'limits and the budget; give more time (--budget)')
         samples = Motion(robot, *motion.sample(np.linspace(0, motion.period, CHECKED)))
         return all(violation(family.evaluate(samples)[0], family.two_sided).max() <= 0
                    for family in families)
-    plan = design_single_joint(robot, limits=design_limits(robot), seed=seed, accept=accept)
+    plan = design_single_joint(robot, limits=_within(design_limits(robot)), seed=seed,
+                               accept=accept)
+    checks = [verify(motion, robot, families) for motion in plan.motions]
     matrix = minimal_set(robot).map
     rows = np.vstack([coefficients(robot, motion, np.linalg.pinv(matrix))
                       for motion in plan.motions])
@@ -115,20 +136,29 @@ def _single_joint(robot: Robot, seed: int, budget_s: float | None,
         'single-joint', plan,
         f'{robot.name}: {len(plan.motions)} motions of one joint each, for {len(plan.constants)} '
         'constants', float(np.linalg.cond(rows)), float(np.linalg.cond(normalised(rows))),
-        float(equilibrium(rows)[0]), True, {}, (), process_time() - begin, 0, seed,
-        notes=_acceleration_note(robot))
+        float(equilibrium(rows)[0]), all(check.feasible for check in checks),
+        {kind: min(check.smallest()[kind] for check in checks) for kind in checks[0].smallest()},
+        (), process_time() - begin, 0, seed, notes=(*_acceleration_note(robot), BETWEEN))
 
 
-def _beyond_joints(robot: Robot, trajectory: Trajectory) -> tuple[str, ...]:
+def _within(limits: Limits) -> Limits:
+    """Return limits a percent tighter: motions go to the limit, the proof needs some room."""
+    middle, half = (limits.lower + limits.upper) / 2, 0.495 * (limits.upper - limits.lower)
+    return Limits(middle - half, middle + half, 0.99 * limits.velocity,
+                  0.99 * limits.acceleration, limits.effort)
+
+
+def _beyond_joints(robot: Robot, trajectory: Trajectory) -> list[str]:
     """Say which limits other than those of the joints a motion breaks; points ignore these."""
     count = int(trajectory.period / STEP_S)
     motion = Motion(robot, *trajectory.sample(np.linspace(0, trajectory.period, count)))
     broken = []
     for family in make_families(robot, design_limits(robot)):
-        if family.kind not in ('position', 'velocity', 'acceleration') \
-                and violation(family.evaluate(motion)[0], family.two_sided).max() > 0:
-            broken.append(f'NOT SAFE: the motion {describe_violation(family, motion)}')
-    return tuple(broken)
+        kept = (family.kind in ('position', 'velocity', 'acceleration')
+                and set(family.names) <= set(robot.joint_names))
+        if not kept and violation(family.evaluate(motion)[0], family.two_sided).max() > 0:
+            broken.append(describe_violation(family, motion))
+    return broken
 
 
 def _notes(robot: Robot, trajectory: Trajectory) -> tuple[str, ...]:

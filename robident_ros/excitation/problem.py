@@ -20,6 +20,7 @@ from robident_ros.model.robot import Limits, Robot
 
 # Samples per period of the highest harmonic, while optimising.
 SAMPLES_PER_WAVE = 20
+MOST_SAMPLES = 1_000_000  # of the experiment, per period
 # Distances are aggregated over many pairs at once, so more sharply: the margin that the
 # aggregate leaves is log(count) / sharpness.
 ONE_SIDED_SHARPNESS = 2.0
@@ -37,6 +38,7 @@ class Problem:
         harmonics = {**dict.fromkeys(robot.joint_names, options.harmonics),
                      **options.joint_harmonics}
         self.basis: FourierBasis = make_basis(robot.joint_names, options.frequency_hz, harmonics)
+        _check_samples(robot, len(self.target.names))
         self.set_grid(SAMPLES_PER_WAVE * max(self.basis.harmonics))
         self.posture = _posture(robot, self.limits)
         self._free = self.basis.mask.copy()
@@ -125,6 +127,19 @@ class Problem:
                  for family in self.families]
         return np.concatenate([rows.max(keepdims=True) if family.together else rows
                                for family, rows in zip(self.families, found)])
+
+
+def _check_samples(robot: Robot, parameters: int) -> None:
+    """Refuse a plan whose samples are too few for the parameters, or too many to handle."""
+    options = robot.config.excitation
+    count = options.rate_hz / options.frequency_hz
+    if count * len(robot.joint_names) < parameters:
+        raise ConfigError(f'excitation: rate_hz: {options.rate_hz} gives {int(count)} samples per '
+                          f'period, too few for {parameters} parameters')
+    if count > MOST_SAMPLES:
+        raise ConfigError('excitation: frequency_hz: a period of '
+                          f'{1 / options.frequency_hz:.3g} s has {count:.3g} samples at rate_hz, '
+                          f'expected at most {MOST_SAMPLES}')
 
 
 def _posture(robot: Robot, limits: Limits) -> dict[int, float]:

@@ -2,9 +2,9 @@
 Motions of one joint at a time that identify the minimal set of a serial robot (paper 001).
 
 Backward from the last joint, each step shows the constants of one composite body in the torque of
-its own joint, given those of the bodies behind it: ``one_joint_steps.py`` says with which motions
-(Algorithm 2). All other joints are locked; the moving one goes as sin⁴, from rest to rest with
-zero accelerations there, which is a Fourier series of two harmonics.
+its own joint, given those of the bodies behind it: ``single_joint_design.py`` says with which
+motions (Algorithm 2). All other joints are locked; the moving one goes as sin⁴, from rest to rest
+with zero accelerations there, which is a Fourier series of two harmonics.
 """
 
 from dataclasses import dataclass

@@ -147,8 +147,11 @@ def _sample(robot: Robot, route: str, rng: np.random.Generator) -> np.ndarray:
     if route not in ROUTES:
         raise ValueError(f'route is {route!r}, expected one of {", ".join(ROUTES)}')
     h = energy_regressor(robot, q, v)
-    # Only changes of energy do work, so what is constant has no effect.
-    return h - h.mean(axis=0) if route == 'h' else np.diff(h, axis=0)
+    if route == 'dh':
+        return np.diff(h, axis=0)
+    # Only changes of energy do work: what is constant, to round-off, has no effect.
+    varying = h - h.mean(axis=0)
+    return np.where(np.ptp(h, axis=0) > 1e-9 * np.abs(h).max(axis=0), varying, 0.0)
 
 
 def _with_effect(robot: Robot, W: np.ndarray) -> np.ndarray:

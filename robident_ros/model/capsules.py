@@ -13,13 +13,15 @@ from xml.etree import ElementTree
 
 import numpy as np
 import pinocchio as pin
-from robident_ros.model.points import locate, locate_product, Points, Pose
+from robident_ros.errors import ModelError
+from robident_ros.model.points import link_frame, locate, locate_product, Points, Pose
 from robident_ros.model.robot import Robot
 
 # Radius of links whose shape is not known, as of a light arm.
 LINK_RADIUS = 0.06
 # Share of random poses in which a pair must overlap to be taken for shapes drawn too large.
 MOSTLY = 0.5
+MOST_STRIPS = 12  # of a flat box, as a table top
 POSES = 200
 
 
@@ -143,37 +145,50 @@ def _of_shapes(robot: Robot) -> list[Capsule]:
     capsules = []
     for link in ElementTree.fromstring(robot.description.xml).findall('link'):
         for shape in link.findall('collision'):
-            found = _enclose(shape)
-            if found is not None:
-                capsules.append(_in_joint_frame(robot, link.get('name'), *found))
+            try:
+                found = _enclose(shape)
+            except (AttributeError, TypeError, ValueError) as error:
+                raise ModelError(f'{robot.description.source}: link {link.get("name")!r}: a '
+                                 'collision shape lacks its geometry or its sizes') from error
+            capsules += [_in_joint_frame(robot, link.get('name'), *ends) for ends in found]
     return capsules
 
 
-def _enclose(shape: ElementTree.Element) -> tuple[np.ndarray, np.ndarray, float] | None:
-    """Return the ends and the radius of a capsule around a box, cylinder or sphere."""
+def _enclose(shape: ElementTree.Element) -> list[tuple[np.ndarray, np.ndarray, float]]:
+    """Return ends and radii of capsules around a box, cylinder or sphere; none for a mesh."""
     geometry = shape.find('geometry')
     box, cylinder, sphere = (geometry.find(tag) for tag in ('box', 'cylinder', 'sphere'))
+    centres = np.zeros((1, 3))
     if sphere is not None:
         half, radius = np.zeros(3), float(sphere.get('radius'))
     elif cylinder is not None:
         half = np.array([0, 0, float(cylinder.get('length')) / 2])
         radius = float(cylinder.get('radius'))
     elif box is not None:
-        size = np.array([float(x) for x in box.get('size').split()]) / 2
-        longest = np.arange(3) == size.argmax()
-        half, radius = np.where(longest, size, 0), float(np.linalg.norm(size[~longest]))
+        half, radius, centres = _strips(np.array([float(x) for x in box.get('size').split()]) / 2)
     else:
-        return None
+        return []
     origin = shape.find('origin')
     xyz, rpy = (np.array([float(x) for x in (('' if origin is None else origin.get(key)) or
                                              '0 0 0').split()]) for key in ('xyz', 'rpy'))
-    axis = pin.rpy.rpyToMatrix(*rpy) @ half
-    return xyz - axis, xyz + axis, radius
+    turn = pin.rpy.rpyToMatrix(*rpy)
+    return [(xyz + turn @ (centre - half), xyz + turn @ (centre + half), radius)
+            for centre in centres]
+
+
+def _strips(half: np.ndarray) -> tuple[np.ndarray, float, np.ndarray]:
+    """Cut a box along its longest side into strips about as wide as they are thick."""
+    thin, wide, long = np.argsort(half)
+    count = int(np.clip(np.ceil(half[wide] / max(half[thin], 1e-9)), 1, MOST_STRIPS))
+    centres = np.zeros((count, 3))
+    centres[:, wide] = half[wide] * (2 * np.arange(count) + 1 - count) / count
+    axis = np.where(np.arange(3) == long, half, 0)
+    return axis, float(np.hypot(half[thin], half[wide] / count)), centres
 
 
 def _in_joint_frame(robot: Robot, link: str, start: np.ndarray, end: np.ndarray,
                     radius: float) -> Capsule:
-    frame = robot.tree.frames[robot.tree.getFrameId(link)]
+    frame = link_frame(robot, link)
     place = frame.placement
     return Capsule(frame.parentJoint - 1, place.act(start), place.act(end), radius)
 
@@ -184,7 +199,7 @@ def _of_skeleton(robot: Robot, radius: float) -> list[Capsule]:
     capsules = []
     tips = [(joint.name, joint.child) for joint in robot.description.joints]
     for _, child in tips:
-        frame = robot.tree.frames[robot.tree.getFrameId(child)]
+        frame = link_frame(robot, child)
         owner, place = _moved_by(robot, child, frame)
         length = float(np.linalg.norm(place))
         if owner in shaped or length < 2 * radius:

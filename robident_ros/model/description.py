@@ -115,6 +115,9 @@ def read_description(source: str | Path) -> Description:
     if _uses_xacro(text):
         text = _expand_xacro(text, source, label)
         root = _parse(text, label)
+    for element in [*root.findall('link'), *root.findall('joint')]:
+        if not element.get('name'):
+            raise ModelError(f'{label}: a <{element.tag}> has no name')
     _check_links(root, label)
     joints = tuple(_read_joint(element, label) for element in root.findall('joint'))
     _check_tree(joints, [link.get('name') for link in root.findall('link')], label)

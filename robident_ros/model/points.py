@@ -9,6 +9,7 @@ from dataclasses import dataclass
 from typing import NamedTuple
 
 import numpy as np
+import pinocchio as pin
 from robident_ros.errors import ConfigError, did_you_mean
 from robident_ros.model.kernel import Kinematics, kinematics_of
 from robident_ros.model.robot import Robot
@@ -40,16 +41,18 @@ def end_effector(robot: Robot, name: str | None = None) -> Points:
 
     :param name: the link; default: the link at the end of the longest chain of joints.
     """
-    frames = [frame for frame in robot.tree.frames if frame.name != 'universe']
-    links = {frame.name: frame for frame in frames
-             if frame.name in {joint.child for joint in robot.description.joints}}
+    links = [joint.child for joint in robot.description.joints]
     if name is None:
         name = _last_link(robot)
     if name not in links:
-        raise ConfigError(f'excitation: workspace: link: there is no {name!r}, '
-                          + did_you_mean(name, links))
-    frame = links[name]
+        raise ConfigError(f'workspace: link: there is no {name!r}, {did_you_mean(name, links)}')
+    frame = link_frame(robot, name)
     return Points(np.array([frame.parentJoint - 1]), frame.placement.translation[None])
+
+
+def link_frame(robot: Robot, name: str) -> pin.Frame:
+    """Return where a link is fixed; a joint may have the same name."""
+    return robot.tree.frames[robot.tree.getFrameId(name, pin.FrameType.BODY)]
 
 
 def _last_link(robot: Robot) -> str:

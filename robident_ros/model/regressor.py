@@ -54,7 +54,7 @@ def _rows(robot: Robot, values: np.ndarray) -> np.ndarray:
     if values.ndim != 2 or values.shape[1] != n:
         raise ValueError(f'samples have shape {values.shape}, expected (N, {n}): one row per '
                          f'sample of {", ".join(robot.joint_names)}')
-    return np.ascontiguousarray(values.T)
+    return np.array(values.T, order='C')  # a copy even of one joint, whose view may be closed
 
 
 def _fill_inertial(W: np.ndarray, robot: Robot, q: np.ndarray, v: np.ndarray, a: np.ndarray,
