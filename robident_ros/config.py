@@ -9,6 +9,7 @@ from collections.abc import Mapping
 from dataclasses import asdict, dataclass, field, fields, is_dataclass, MISSING
 from math import isfinite, pi
 from pathlib import Path
+import re
 from types import NoneType, UnionType
 from typing import Any, get_args, get_origin, get_type_hints, TypeVar, Union
 
@@ -86,6 +87,13 @@ class DriveOptions:
     rotor_inertia: Mapping[str, float] = option(
         dict, 'a-priori rotor inertia by joint, seen from the joint side; default 0',
         'kg·m² or kg')
+    offset: Mapping[str, float] = option(
+        dict, 'a-priori offset of the effort by joint; default 0', 'N·m or N')
+    motor_damping: Mapping[str, float] = option(
+        dict, 'a-priori viscous friction of coupled motors, on top of the damping of their '
+        'joints in the URDF; default 0', 'N·m·s/rad or N·s/m')
+    motor_friction: Mapping[str, float] = option(
+        dict, 'a-priori Coulomb friction of coupled motors; default 0', 'N·m or N')
     gains: Mapping[str, float] = option(
         dict, 'drive gains by joint, effort = gain · measured current; default 1')
 
@@ -305,6 +313,39 @@ class SimulationOptions:
 
 
 @dataclass(frozen=True)
+class EstimatorOptions:
+    """How samples become parameters."""
+
+    weighting: str = option(
+        'residual', 'weights of the joints: none, the residual of each joint by itself, or the '
+        'measured noise (maximum likelihood where it is white)',
+        choices=('none', 'residual', 'noise'))
+    coulomb: str = option(
+        'auto', 'Coulomb friction: a sharp sign, a smooth rise, or whichever predicts unseen '
+        'parts of the recording better; the width of the rise is drives: coulomb_width, or '
+        'chosen likewise', choices=('sign', 'smooth', 'auto'))
+    robust: bool = option(False, 'whether to give outliers among the samples less weight')
+    essential_std: float = option(
+        10.0, 'parameters less certain than this are candidates for removal', '%', minimum=0)
+    essential_level: float = option(
+        0.05, 'significance at which a removal is refused by the F-test', minimum=0)
+    essential_loss: float = option(
+        0.03, 'how much larger the residual may become, as a share, by all removals', minimum=0)
+    prior_budget: float = option(
+        0.005, 'how much larger the residual may become, as a share, for the sake of staying '
+        'near the links of the URDF', minimum=0)
+    prior_weight: float | None = option(
+        None, 'weight of the URDF in the consistent estimate; default: the largest within '
+        'prior_budget', minimum=0)
+    mass_bounds: tuple[float, ...] | None = option(
+        (0.2, 5.0), 'least and largest mass of a link, as multiples of its mass in the URDF; '
+        'given up where the data plainly contradict it')
+    com_bound: float | None = option(
+        None, 'largest coordinate of a centre of mass in its joint frame', 'm', minimum=0)
+    segments: int = option(10, 'parts of the recording for cross-validation', minimum=2)
+
+
+@dataclass(frozen=True)
 class Config:
     """All sections of a configuration file."""
 
@@ -316,6 +357,7 @@ class Config:
     processing: ProcessingOptions = option(ProcessingOptions, 'how they become samples')
     experiment: ExperimentOptions = option(ExperimentOptions, 'playing the trajectory')
     simulation: SimulationOptions = option(SimulationOptions, 'the embedded robot')
+    estimation: EstimatorOptions = option(EstimatorOptions, 'how parameters are estimated')
 
 
 def load_config(path: str | Path | None) -> Config:
@@ -340,7 +382,15 @@ def dump_config(config: Config) -> str:
 
 
 class _StrictLoader(yaml.SafeLoader):
-    """SafeLoader that refuses a key written twice, which YAML would silently overwrite."""
+    """
+    SafeLoader that refuses a key written twice, which YAML would silently overwrite.
+
+    Only true and false are truth values, as in YAML 1.2: ``off`` is the name of a parameter.
+    """
+
+    yaml_implicit_resolvers = {
+        first: [(tag, pattern) for tag, pattern in resolvers if not tag.endswith(':bool')]
+        for first, resolvers in yaml.SafeLoader.yaml_implicit_resolvers.items()}
 
     def construct_mapping(self, node: yaml.MappingNode, deep: bool = False) -> dict:
         keys = [key.value for key, _ in node.value]
@@ -348,6 +398,10 @@ class _StrictLoader(yaml.SafeLoader):
             raise yaml.constructor.ConstructorError(
                 None, None, f'key {key!r} stands twice', node.start_mark)
         return super().construct_mapping(node, deep)
+
+
+_StrictLoader.add_implicit_resolver(
+    'tag:yaml.org,2002:bool', re.compile('^(?:true|True|TRUE|false|False|FALSE)$'), list('tTfF'))
 
 
 def read_yaml(path: str | Path) -> dict:

@@ -20,6 +20,18 @@ class ModelError(RobidentError):
     """A robot description cannot be used, or does not have what was asked for."""
 
 
+class EstimationError(RobidentError):
+    """Parameters cannot be estimated from the data given."""
+
+
+class RankDeficient(EstimationError):
+    """The data do not say enough to identify anything."""
+
+
+class SolverFailed(EstimationError):
+    """A numerical solver gave no answer."""
+
+
 class RecordingError(RobidentError):
     """Measured data cannot be read, or do not hold what was asked for."""
 

@@ -66,3 +66,13 @@ def test_missing_and_binary_files_are_named(tmp_path: Path) -> None:
     (tmp_path / 'binary.yaml').write_bytes(b'\xff\xfe\x00')
     with pytest.raises(ConfigError, match='binary.yaml: cannot be read: is not a text file'):
         load_config(tmp_path / 'binary.yaml')
+
+
+def test_off_is_the_name_of_a_parameter_and_not_false(tmp_path) -> None:
+    """YAML 1.1 reads off as false; in our files only true and false are truth values."""
+    path = tmp_path / 'config.yaml'
+    path.write_text('schema: robident_config/1\ndrives: {terms: [Fv, off]}\n'
+                    'estimation: {robust: true}\n')
+    config = load_config(path)
+    assert config.drives.terms == ('Fv', 'off')
+    assert config.estimation.robust is True

@@ -15,7 +15,7 @@ import warnings
 
 from robident_ros.errors import RobidentError, RobidentWarning
 
-COMMANDS = ('base', 'inspect')
+COMMANDS = ('base', 'inspect', 'identify', 'payload', 'validate')
 
 
 def make_parser() -> argparse.ArgumentParser:

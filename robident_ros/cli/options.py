@@ -17,12 +17,17 @@ def add_robot_options(parser: argparse.ArgumentParser) -> None:
 
 def load_robot_from(args: argparse.Namespace):
     """Return the robot that the options of ``add_robot_options`` name."""
-    from robident_ros.config import load_config
     from robident_ros.model.robot import load_robot
+    return load_robot(args.urdf, load_config_from(args))
+
+
+def load_config_from(args: argparse.Namespace):
+    """Return the configuration, with the drive terms of the command line."""
+    from robident_ros.config import load_config
     config = load_config(args.config)
     if args.terms is not None:
         config = replace(config, drives=replace(config.drives, terms=_terms(args.terms)))
-    return load_robot(args.urdf, config)
+    return config
 
 
 def _terms(text: str) -> tuple[str, ...]:

@@ -125,7 +125,7 @@ def _read_text(source: str | Path) -> tuple[str, str]:
     if isinstance(source, str) and source.lstrip().startswith('<'):
         return source, 'robot description'
     try:
-        return Path(source).read_text(encoding='utf-8'), str(source)
+        return Path(source).read_bytes().decode(), str(source)  # line ends as they are
     except UnicodeDecodeError as error:
         raise ModelError(f'{source}: is not a text file, expected a URDF or xacro') from error
     except OSError as error:

@@ -106,12 +106,14 @@ class Robot:
         theta = np.zeros(len(self.parameters))
         for column, inertia in zip(self.link_columns, list(self.tree.inertias)[1:]):
             theta[column:column + 10] = from_pinocchio(inertia.toDynamicParameters())
-        rotor_inertia = self.config.drives.rotor_inertia
+        drives = self.config.drives
         for column, term in zip(self.drive_columns, self.drive_terms):
             joint = self.description.joint(term.parameter.joint)
-            if not term.parameter.label.startswith('m'):
-                theta[column] = {'Ia': rotor_inertia.get(joint.name, 0.0), 'Fv': joint.damping,
-                                 'Fc': joint.friction, 'off': 0.0}[term.symbol]
+            known = {'Ia': drives.rotor_inertia, 'Fv': {joint.name: joint.damping},
+                     'Fc': {joint.name: joint.friction}, 'off': drives.offset}
+            if term.parameter.label.startswith('m'):
+                known = {'Fv': drives.motor_damping, 'Fc': drives.motor_friction}
+            theta[column] = known[term.symbol].get(joint.name, 0.0)
         return read_only(theta)
 
 
@@ -129,8 +131,8 @@ def load_robot(source: str | Path, config: Config = Config()) -> Robot:
     kinds = tuple('prismatic' if description.joint(name).kind == 'prismatic' else 'revolute'
                   for name in joint_map.tree)
     _warn_of_massless_links(tree, description.source)
-    _check_known(config.drives.rotor_inertia, joint_map.active, 'drives: rotor_inertia')
-    _check_known(config.drives.gains, joint_map.active, 'drives: gains')
+    for key in ('rotor_inertia', 'offset', 'motor_damping', 'motor_friction', 'gains'):
+        _check_known(getattr(config.drives, key), joint_map.active, f'drives: {key}')
     positions = [joint_map.tree.index(name) for name in joint_map.active]
     drive_terms = make_drive_terms(joint_map.active, tuple(kinds[i] for i in positions),
                                    tuple(str(i + 1) for i in positions), config.drives)
