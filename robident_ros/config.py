@@ -233,6 +233,40 @@ class ProcessingOptions:
 
 
 @dataclass(frozen=True)
+class EstimatorOptions:
+    """How samples become parameters."""
+
+    weighting: str = option(
+        'residual', 'weights of the joints: none, the residual of each joint by itself, or the '
+        'measured noise, with its correlation between joints where periods were averaged '
+        '(maximum likelihood where it is white)',
+        choices=('none', 'residual', 'noise'))
+    coulomb: str = option(
+        'auto', 'Coulomb friction: a sharp sign, a smooth rise, or whichever predicts unseen '
+        'parts of the recording better; the width of the rise is drives: coulomb_width, or '
+        'chosen likewise', choices=('sign', 'smooth', 'auto'))
+    robust: bool = option(False, 'whether to give outliers among the samples less weight')
+    essential_std: float = option(
+        10.0, 'parameters less certain than this are candidates for removal', '%', minimum=0)
+    essential_level: float = option(
+        0.05, 'significance at which a removal is refused by the F-test', minimum=0)
+    essential_loss: float = option(
+        0.03, 'how much larger the residual may become, as a share, by all removals', minimum=0)
+    prior_budget: float = option(
+        0.005, 'how much larger the residual may become, as a share, for the sake of staying '
+        'near the links of the URDF', minimum=0)
+    prior_weight: float | None = option(
+        None, 'weight of the URDF in the consistent estimate; default: the largest within '
+        'prior_budget', minimum=0)
+    mass_bounds: tuple[float, ...] | None = option(
+        (0.2, 5.0), 'least and largest mass of a link, as multiples of its mass in the URDF; '
+        'given up where the data plainly contradict it')
+    com_bound: float | None = option(
+        None, 'largest coordinate of a centre of mass in its joint frame', 'm', minimum=0)
+    segments: int = option(10, 'parts of the recording for cross-validation', minimum=2)
+
+
+@dataclass(frozen=True)
 class EnvelopeOptions:
     """What the measured state may do before the experiment stops."""
 
@@ -313,39 +347,6 @@ class SimulationOptions:
 
 
 @dataclass(frozen=True)
-class EstimatorOptions:
-    """How samples become parameters."""
-
-    weighting: str = option(
-        'residual', 'weights of the joints: none, the residual of each joint by itself, or the '
-        'measured noise (maximum likelihood where it is white)',
-        choices=('none', 'residual', 'noise'))
-    coulomb: str = option(
-        'auto', 'Coulomb friction: a sharp sign, a smooth rise, or whichever predicts unseen '
-        'parts of the recording better; the width of the rise is drives: coulomb_width, or '
-        'chosen likewise', choices=('sign', 'smooth', 'auto'))
-    robust: bool = option(False, 'whether to give outliers among the samples less weight')
-    essential_std: float = option(
-        10.0, 'parameters less certain than this are candidates for removal', '%', minimum=0)
-    essential_level: float = option(
-        0.05, 'significance at which a removal is refused by the F-test', minimum=0)
-    essential_loss: float = option(
-        0.03, 'how much larger the residual may become, as a share, by all removals', minimum=0)
-    prior_budget: float = option(
-        0.005, 'how much larger the residual may become, as a share, for the sake of staying '
-        'near the links of the URDF', minimum=0)
-    prior_weight: float | None = option(
-        None, 'weight of the URDF in the consistent estimate; default: the largest within '
-        'prior_budget', minimum=0)
-    mass_bounds: tuple[float, ...] | None = option(
-        (0.2, 5.0), 'least and largest mass of a link, as multiples of its mass in the URDF; '
-        'given up where the data plainly contradict it')
-    com_bound: float | None = option(
-        None, 'largest coordinate of a centre of mass in its joint frame', 'm', minimum=0)
-    segments: int = option(10, 'parts of the recording for cross-validation', minimum=2)
-
-
-@dataclass(frozen=True)
 class Config:
     """All sections of a configuration file."""
 
@@ -355,9 +356,9 @@ class Config:
     excitation: ExcitationOptions = option(ExcitationOptions, 'the exciting trajectory')
     recording: RecordingOptions = option(RecordingOptions, 'where measured data stand')
     processing: ProcessingOptions = option(ProcessingOptions, 'how they become samples')
+    estimation: EstimatorOptions = option(EstimatorOptions, 'how parameters are estimated')
     experiment: ExperimentOptions = option(ExperimentOptions, 'playing the trajectory')
     simulation: SimulationOptions = option(SimulationOptions, 'the embedded robot')
-    estimation: EstimatorOptions = option(EstimatorOptions, 'how parameters are estimated')
 
 
 def load_config(path: str | Path | None) -> Config:

@@ -18,6 +18,7 @@ from robident_ros.estimation.least_squares import correlation_length, robust_wei
 from robident_ros.estimation.prior import make_prior
 from robident_ros.estimation.solution import Setting, solve_base, solve_consistent, solve_near
 from robident_ros.estimation.validation import cross_validate, relative_error
+from robident_ros.estimation.whitening import compress_whitened, noise_covariance
 from robident_ros.model.base import base_parameters
 from robident_ros.model.robot import Robot
 from robident_ros.processing.process import Samples
@@ -72,6 +73,8 @@ def identify(recordings: Sequence[Samples], robot: Robot,
     plain, weights = parts, None
     if options.robust:
         parts, weights = _reweight(recordings, setting, parts)
+    elif options.weighting == 'noise':
+        setting, parts = _whiten(recordings, setting, parts)
     information = combine(parts)
     solution = solve_base(information, setting)
     consistent = solve_consistent(solution, setting)
@@ -82,7 +85,7 @@ def identify(recordings: Sequence[Samples], robot: Robot,
     notes += suspicion.describe_signs(setting, solution, consistent, correlation)
     if relative_error(combine(plain), solution.beta) > suspicion.POOR:
         notes += suspicion.suspect_mistakes(recordings[0], setting.robot, setting.base)
-    errors = _validate(parts, setting, consistent, holdout)
+    errors = _validate(parts, plain, setting, consistent, holdout)
     estimate = assemble(setting, combine(plain), solution, near, consistent, correlation, errors,
                         len(residuals.t), notes)
     return Identification(estimate, setting.robot, information, residuals)
@@ -142,10 +145,11 @@ def _compress_all(recordings: Sequence[Samples], setting: Setting,
     return replace(setting, robot=with_width(robot, widths[best])), chosen[best]
 
 
-def _cross_validation(parts: list[SquareRootInformation], setting: Setting) -> float:
+def _cross_validation(parts: list[SquareRootInformation], setting: Setting,
+                      plain: list[SquareRootInformation] | None = None) -> float:
     """Return the mean error of base estimates on segments they have not seen."""
     try:
-        errors = cross_validate(parts, lambda part: solve_base(part, setting).beta)
+        errors = cross_validate(parts, lambda part: solve_base(part, setting).beta, plain)
     except RankDeficient:  # too short to leave anything out
         return np.inf
     return float(np.sqrt(np.mean(errors**2)))
@@ -166,6 +170,18 @@ def _reweight(recordings: Sequence[Samples], setting: Setting, parts: list
     return parts, weights
 
 
+def _whiten(recordings: Sequence[Samples], setting: Setting, parts: list
+            ) -> tuple[Setting, list[SquareRootInformation]]:
+    """Compress again by the whole covariance of the noise, where periods tell it."""
+    covariance = noise_covariance(recordings)
+    if covariance is None:
+        return setting, parts
+    segments = max(setting.options.segments // len(recordings), 1)
+    whitened = [part for samples in recordings for part in compress_whitened(
+        samples, setting.robot, setting.base, covariance, segments)]
+    return replace(setting, noise=np.ones(len(covariance))), whitened
+
+
 def _residuals(recordings: Sequence[Samples], robot: Robot, base: np.ndarray,
                consistent: np.ndarray, weights: list[np.ndarray] | None) -> Residuals:
     predicted = _join([predict(samples, robot, np.array([robot.theta, base, consistent]))
@@ -183,21 +199,27 @@ def _join(arrays: list[np.ndarray], axis: int = 0) -> np.ndarray:
     return arrays[0] if len(arrays) == 1 else np.concatenate(arrays, axis)
 
 
-def _validate(parts: list[SquareRootInformation], setting: Setting, found: Consistent,
+def _validate(parts: list[SquareRootInformation], plain: list[SquareRootInformation],
+              setting: Setting, found: Consistent,
               holdout: Sequence[Samples] | str | None) -> dict[str, float | None]:
-    """Return cross-validation errors of the base and the consistent estimate, and the holdout."""
+    """
+    Return cross-validation errors of the base and the consistent estimate, and the holdout.
+
+    :param plain: the same parts without weights, which errors are told of.
+    """
     def consistent(part: SquareRootInformation, like: Consistent | None = found) -> np.ndarray:
         return setting.base.K @ solve_consistent(solve_base(part, setting), setting, like).theta
 
     errors: dict[str, float | None] = {'holdout': None}
-    if len(parts) > 1 and (seen := _cross_validation(parts, setting)) < np.inf:
+    if len(parts) > 1 and (seen := _cross_validation(parts, setting, plain)) < np.inf:
         errors['base'] = seen
-        errors['consistent'] = float(np.sqrt(np.mean(cross_validate(parts, consistent)**2)))
+        errors['consistent'] = float(np.sqrt(np.mean(
+            cross_validate(parts, consistent, plain)**2)))
     if holdout == 'second-half':
         if len(parts) < 2:
             raise EstimationError('the recording is too short to hold out its second half')
         half = len(parts) // 2
-        errors['holdout'] = relative_error(combine(parts[half:]),
+        errors['holdout'] = relative_error(combine(plain[half:]),
                                            consistent(combine(parts[:half]), None))
     elif holdout is not None:
         unseen = combine([part for samples in holdout for part in

@@ -58,13 +58,16 @@ def relative_error(information: SquareRootInformation, beta: np.ndarray) -> floa
 
 
 def cross_validate(parts: Sequence[SquareRootInformation],
-                   estimator: Callable[[SquareRootInformation], np.ndarray]) -> np.ndarray:
+                   estimator: Callable[[SquareRootInformation], np.ndarray],
+                   tests: Sequence[SquareRootInformation] | None = None) -> np.ndarray:
     """
     Return the relative error on each part of what the other parts say.
 
     Parts are joined from their factors, so the data are not read again.
 
     :param estimator: returns base parameters.
+    :param tests: what to test on in place of the parts, such as the same without weights.
     """
-    return np.array([relative_error(part, estimator(combine(
-        [other for other in parts if other is not part]))) for part in parts])
+    return np.array([relative_error(test, estimator(combine(
+        [other for other in parts if other is not part])))
+        for part, test in zip(parts, parts if tests is None else tests)])

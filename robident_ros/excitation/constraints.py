@@ -16,7 +16,7 @@ import numpy as np
 from robident_ros.config import WorkspaceOptions
 from robident_ros.errors import ConfigError
 from robident_ros.model.capsules import CapsuleModel
-from robident_ros.model.points import end_effector, locate, locate_product
+from robident_ros.model.points import end_effector, locate, locate_product, Points
 from robident_ros.model.regressor import torque_regressor, torque_regressor_product
 from robident_ros.model.robot import Robot
 
@@ -120,10 +120,11 @@ class WorkspaceFamily:
 
     kind = 'workspace'
     two_sided = False
+    moving = 1  # points whose motion changes a row
 
     def __init__(self, robot: Robot, options: WorkspaceOptions, length: float) -> None:
         self.length = length
-        self._point = end_effector(robot, options.link)
+        self.points = end_effector(robot, options.link)
         self._radius, self._height = options.keep_out_radius, options.keep_out_height
         corners = zip((-1, 1), workspace_box(options))
         self._sides = [(axis, sign, bound) for sign, corner in corners
@@ -136,12 +137,12 @@ class WorkspaceFamily:
 
     def evaluate(self, motion: Motion) -> tuple[np.ndarray, Pull]:
         """Return how far the link is outside (m, N), negative inside, and the pull."""
-        pose = locate(motion.robot, self._point, motion.q)
+        pose = locate(motion.robot, self.points, motion.q)
         place = pose.positions[:, 0]
 
         def pull(row: int, weights: np.ndarray) -> Bars:
             bar = (weights[:, None] * self._slope(place, row) / self.length)[:, None]
-            return _position_bars(locate_product(motion.robot, self._point, pose, bar))
+            return _position_bars(locate_product(motion.robot, self.points, pose, bar))
         rows = [sign * (place[:, axis] - bound) for axis, sign, bound in self._sides]
         if self._radius is not None:
             rows.append(np.minimum(*self._cylinder(place)))
@@ -175,6 +176,12 @@ class CollisionFamily:
     kind: str = 'collision'
     names: tuple[str, ...] = ('links',)
     two_sided: bool = False
+    moving: int = 2  # points whose motion changes a row
+
+    @property
+    def points(self) -> Points:
+        """Ends of all capsules."""
+        return self.capsules.points
 
     def evaluate(self, motion: Motion) -> tuple[np.ndarray, Pull]:
         """Return all pairs at all samples in one row, and the pull."""

@@ -77,7 +77,7 @@ def find_start(problem: Problem, rng: np.random.Generator) -> np.ndarray:
         trial = scale * coefficients
         trial[:, 0] = centre
         x = problem.variables(trial)
-        if problem.violation(x) < -ROOM:
+        if problem.violations(x).max() < -ROOM:
             break
     return x
 
@@ -104,12 +104,12 @@ def _find_posture(problem: Problem, rng: np.random.Generator) -> np.ndarray:
 
 
 def improve(problem: Problem, x: np.ndarray, stages: tuple[Stage, ...],
-            cpu_limit: float = np.inf, slack: float = 0.0) -> Candidate:
+            cpu_limit: float = np.inf, slack: np.ndarray | float = 0.0) -> Candidate:
     """
     Run stages of the optimisation from x, and return the best motion that was met.
 
     :param cpu_limit: CPU seconds after which to stop where it is.
-    :param slack: how far to stay within all limits, as a share of them.
+    :param slack: how far to stay within the limits, as a share of them, one or one for each.
     """
     begin = time.process_time()
     best, evaluations = None, 0
@@ -131,7 +131,8 @@ def improve(problem: Problem, x: np.ndarray, stages: tuple[Stage, ...],
 class _Run:
     """One call of SLSQP, which keeps the best iterate."""
 
-    def __init__(self, problem: Problem, stage: Stage, slack: float, deadline: float) -> None:
+    def __init__(self, problem: Problem, stage: Stage, slack: np.ndarray | float,
+                 deadline: float) -> None:
         self.problem, self.stage = problem, stage
         self.best: Candidate | None = None
         self.evaluations = 0
@@ -165,7 +166,8 @@ class _Run:
 
     def _note(self, x: np.ndarray) -> None:
         value, _ = self._criterion(self.problem.target.reduce(self.problem.motion(x).W))
-        candidate = Candidate(x.copy(), value, self.problem.violation(x) + self._slack)
+        candidate = Candidate(x.copy(), value,
+                              float((self.problem.violations(x) + self._slack).max()))
         if self.best is None or candidate.rank < self.best.rank:
             self.best = candidate
 

@@ -117,11 +117,11 @@ class Problem:
             jacobian += [self._pull(pull(row, weight)) for row, weight in enumerate(weights)]
         return np.concatenate(values), np.array(jacobian)
 
-    def violation(self, x: np.ndarray) -> float:
-        """Return the largest violation on the grid."""
+    def violations(self, x: np.ndarray) -> np.ndarray:
+        """Return the largest violation of each constraint on the grid; negative is room."""
         motion = self.motion(x)
-        return max(float(violation(family.evaluate(motion)[0], family.two_sided).max())
-                   for family in self.families)
+        return np.concatenate([violation(family.evaluate(motion)[0], family.two_sided)
+                               for family in self.families])
 
 
 def _posture(robot: Robot, limits: Limits) -> dict[int, float]:

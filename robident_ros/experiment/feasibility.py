@@ -12,7 +12,7 @@ from typing import Protocol
 import numpy as np
 from robident_ros.config import ExperimentOptions
 from robident_ros.errors import UnsafeMotion
-from robident_ros.excitation.constraints import DECIMETRE, is_limited, Motion, WorkspaceFamily
+from robident_ros.excitation.constraints import is_limited, Motion, WorkspaceFamily
 from robident_ros.experiment.motion import Played, Sample
 from robident_ros.experiment.units import joint_units
 from robident_ros.model.collision import CollisionModel
@@ -145,10 +145,10 @@ def _passive_quantities(timeline: PhasedMotion, robot: Robot) -> _Quantities | N
 def _workspace_quantities(timeline: PhasedMotion, robot: Robot) -> _Quantities | None:
     if not is_limited(robot.config.workspace):
         return None
-    family = WorkspaceFamily(robot, robot.config.workspace)
+    family = WorkspaceFamily(robot, robot.config.workspace, length=1.0)
 
     def evaluate(t: np.ndarray) -> np.ndarray:
-        return family.rows(Motion(robot, *timeline.sample(t))).T * DECIMETRE
+        return family.evaluate(Motion(robot, *timeline.sample(t)))[0].T
     count = len(family.names)
     return _Quantities([('distance outside', f'workspace {name}', 'm') for name in family.names],
                        np.full(count, -np.inf), np.zeros(count), evaluate, COLLISION_STEP)
