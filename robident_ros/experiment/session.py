@@ -14,9 +14,10 @@ import numpy as np
 from robident_ros.config import ExperimentOptions
 from robident_ros.errors import ExperimentError, SafetyStop
 from robident_ros.excitation.trajectory import Trajectory
+from robident_ros.experiment.feasibility import predict_effort
 from robident_ros.experiment.motion import Motion, Played, Sample
 from robident_ros.experiment.safety import Envelope, JointState, Monitor, SAFE, Verdict
-from robident_ros.experiment.timeline import match_joints, plan_timeline, Timeline
+from robident_ros.experiment.timeline import Interrupted, match_joints, plan_timeline, Timeline
 from robident_ros.model.collision import CollisionModel
 from robident_ros.model.robot import Robot
 
@@ -47,21 +48,18 @@ class Session:
         self.robot, self.trajectory, self.options = robot, trajectory, options
         self.envelope = Envelope(robot, options.envelope)
         self._collision = CollisionModel(robot.description, robot)
+        rest = np.zeros((1, len(robot.joint_names)))
+        predict_effort(robot, rest, rest, rest)  # compiled code is loaded before time matters
         self._monitor = Monitor(self.envelope)
         self.timeline: Timeline | None = None
         self.state, self.reason = IDLE, ''
-        self._begin = 0.0
-        self._stop: tuple[float, Motion] | None = None  # when it began, and how
+        self.begin = 0.0  # time at which the timeline begins
+        self.motion: Motion | None = None  # the timeline, or what is left of it
 
     @property
     def is_moving(self) -> bool:
         """Whether commands change, now or soon."""
         return self.state in (PLAYING, STOPPING)
-
-    @property
-    def stopping(self) -> tuple[float, Motion]:
-        """Return when the stop began, and its motion."""
-        return self._stop
 
     def plan(self, state: JointState, now: float) -> Timeline:
         """Check the measured state, plan from there, and check every command of the plan."""
@@ -94,7 +92,7 @@ class Session:
         if not away[joint] <= MOVED:
             raise ExperimentError(f'{self.robot.joint_names[joint]} has moved by '
                                   f'{away[joint]:.3g} since the plan was made; start again')
-        self.timeline, self._begin, self._stop = timeline, now + delay, None
+        self.timeline, self.motion, self.begin = timeline, timeline, now + delay
         self._monitor = Monitor(self.envelope)
         self.state, self.reason = PLAYING, ''
 
@@ -111,36 +109,43 @@ class Session:
                 if not verdict.ok:
                     self.stop(now, verdict.reason)
                     break
-        if self.state == PLAYING and now - self._begin >= self.timeline.duration:
-            self.state = FINISHED
-        elif self.state == STOPPING and now - self._stop[0] >= self._stop[1].duration:
-            self.state = HELD
+        if self.is_moving and now - self.begin >= self.motion.duration:
+            self.state = FINISHED if self.state == PLAYING else HELD
         return verdict
 
-    def stop(self, now: float, reason: str) -> Motion | None:
-        """Come to rest along the path; returns the motion from ``now`` on, if there is any."""
+    def stop(self, now: float, reason: str) -> bool:
+        """Come to rest along the path; tells whether there was a motion to stop."""
         if self.state != PLAYING:
-            return None
-        t = max(now - self._begin, 0.0)
-        motion = self.timeline.stop(t, self.robot.limits, self.options.envelope.stop_s)
-        self.state, self.reason, self._stop = STOPPING, reason, (now, motion)
-        return motion
+            return False
+        self.motion = self._interrupted(now)
+        self.state, self.reason = STOPPING, reason
+        return True
+
+    def window(self, now: float, horizon: float) -> Motion:
+        """
+        Return the motion for whoever must do without us after ``horizon`` (s): it stops then.
+
+        What ends before, or is stopping already, is returned as it is.
+        """
+        if self.state == PLAYING and now + horizon - self.begin < self.timeline.duration:
+            return self._interrupted(now + horizon)
+        return self.motion
+
+    def _interrupted(self, time: float) -> Interrupted:
+        t = max(time - self.begin, 0.0)
+        stop = self.timeline.stop(t, self.robot.limits, self.options.envelope.stop_s)
+        return Interrupted(self.timeline, t, stop)
 
     def command(self, now: float) -> Sample:
         """Return commanded position, speed and acceleration, (n,) each."""
-        if self._stop is not None and now >= self._stop[0]:
-            begin, motion = self._stop
-            sample = motion.sample(np.array([min(now - begin, motion.duration)]))
-        else:
-            sample = self.timeline.sample(np.array([now - self._begin]))
-        q, v, a = (values[0] for values in sample)
+        q, v, a = (values[0] for values in self.motion.sample(np.array([now - self.begin])))
         return q, v, a
 
     def progress(self, now: float) -> Progress:
         """Say where the session is."""
         if self.timeline is None:
             return Progress(self.state, reason=self.reason)
-        t = min(max(now - self._begin, 0.0), self.timeline.duration)
+        t = min(max(now - self.begin, 0.0), self.timeline.duration)
         phase, played = self.timeline.phase_at(t), self.timeline.phase('periods').motion
         periods = round(played.duration / self.trajectory.period)
         period = 0

@@ -61,6 +61,9 @@ class BaseNode(Node):
         """Come to an end; sets ``is_done`` once nothing is left to do."""
         self.is_done = True
 
+    def on_failure(self) -> None:
+        """Do what must be done before the node ends by an error of its own."""
+
     def load_config(self) -> Config:
         """Return the configuration that the settings name."""
         return load_config(self.settings.config or None)
@@ -113,12 +116,17 @@ def _spin(node: BaseNode, interrupted: list[str]) -> None:
     executor = SingleThreadedExecutor()
     executor.add_node(node)
     asked = False
-    while not node.is_done:
-        executor.spin_once(timeout_sec=0.1)
-        if interrupted and not asked:
-            asked = True
-            node.request_shutdown(f'the node was ended by {interrupted[0]}')
-    executor.shutdown()
+    try:
+        while not node.is_done:
+            executor.spin_once(timeout_sec=0.1)
+            if interrupted and not asked:
+                asked = True
+                node.request_shutdown(f'the node was ended by {interrupted[0]}')
+    except BaseException:
+        node.on_failure()
+        raise
+    finally:
+        executor.shutdown()
 
 
 def _to_log(message: Warning, category: type, *_: object, **__: object) -> None:

@@ -45,6 +45,8 @@ SETTINGS = (
             minimum=0.0, maximum=2000.0),
     Setting('start_delay_s', 1.0, 'time from start to the first motion; trajectories are stamped '
             'with it, so that both sides agree when they begin', minimum=0.1, maximum=60.0),
+    Setting('horizon_s', 1.0, 'how far ahead trajectories reach that are sent by topic; if this '
+            'node dies, the robot stops by itself after that', minimum=0.2, maximum=60.0),
     Setting('autostart', False, 'whether to start as soon as everything is ready'),
     Setting('recorder', '', 'name of a recorder node without which nothing moves; if empty, '
             'nobody need record'),
@@ -83,13 +85,13 @@ class ExcitationNode(BaseNode):
                        rate_hz=settings.rate_hz or options.rate_hz)
 
     def _make_player(self) -> Player:
-        settings, names = self.settings, self.session.robot.joint_names
+        settings = self.settings
         if settings.interface == STREAM:
             joints = tuple(name for name in settings.command_joints if name)
-            return StreamPlayer(self, settings.controller, names, joints,
-                                self.session.envelope.check_command)
-        kind = ActionPlayer if settings.interface == ACTION else TopicPlayer
-        return kind(self, settings.controller, names, self.options.rate_hz)
+            return StreamPlayer(self, settings.controller, self.session, joints)
+        if settings.interface == ACTION:
+            return ActionPlayer(self, settings.controller, self.session)
+        return TopicPlayer(self, settings.controller, self.session, settings.horizon_s)
 
     def _connect(self) -> None:
         self.create_service(Trigger, '~/start', self._on_start)
@@ -118,9 +120,9 @@ class ExcitationNode(BaseNode):
         last = [self.states.last] if self.states.last else []
         self.session.update(states or last, now)
         if before == PLAYING and self.session.state == STOPPING:
-            self._send_stop()
+            self.player.stop(now)
         if self.session.is_moving:
-            self.player.tick(self.session.command(now)[0])
+            self.player.tick(now)
         self._tell()
         if self._autostart and self._ready():
             self._autostart = False
@@ -172,7 +174,7 @@ class ExcitationNode(BaseNode):
             self.states.take()  # planning took its time: where is the robot now?
             now, delay = self.now(), self.settings.start_delay_s
             self.session.start(timeline, self.states.last, now, delay)
-            self.player.play(timeline, now + delay)
+            self.player.begin(now)
             self._arrived = monotonic()
         except RobidentError as error:
             return False, str(error)
@@ -180,12 +182,9 @@ class ExcitationNode(BaseNode):
                       f'{self.session.trajectory.period:g} s, return')
 
     def _stop(self, reason: str) -> None:
-        if self.session.stop(self.now(), reason) is not None:
-            self._send_stop()
-
-    def _send_stop(self) -> None:
-        begin, motion = self.session.stopping
-        self.player.stop(motion, begin)
+        now = self.now()
+        if self.session.stop(now, reason):
+            self.player.stop(now)
 
     def _on_start(self, request: Trigger.Request, response: Trigger.Response) -> Trigger.Response:
         response.success, response.message = self._start()
@@ -215,7 +214,10 @@ class ExcitationNode(BaseNode):
         return response
 
     def _log(self, success: bool, message: str) -> None:
-        (self.get_logger().info if success else self.get_logger().error)(message)
+        if success:
+            self.get_logger().info(message)
+        else:
+            self.get_logger().error(message)
 
     def _tell(self) -> None:
         """Log and report a change of state at once."""
@@ -237,6 +239,10 @@ class ExcitationNode(BaseNode):
             'periods': progress.periods, 'elapsed': progress.elapsed,
             'duration': progress.duration, 'reason': progress.reason, 'waits for': waiting,
             'joint states lost': self.states.inbox.lost})
+
+    def on_failure(self) -> None:
+        """Leave the robot at rest."""
+        self._stop('the node failed')
 
     def request_shutdown(self, reason: str) -> None:
         """Bring the robot to rest, then end."""

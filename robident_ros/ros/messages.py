@@ -55,7 +55,8 @@ class Inbox:
     def take(self) -> list[tuple[bytes, int]]:
         """Return all messages that wait, each with the time it was received [ns]."""
         messages = []
-        with self._subscription.handle as handle:
+        handle = self._subscription.handle
+        with handle:
             while len(messages) < DEPTH:
                 taken = handle.take_message(self._kind, True)
                 if taken is None:
@@ -167,12 +168,13 @@ def _duration(seconds: float) -> Duration:
     return Duration(sec=time.sec, nanosec=time.nanosec)
 
 
-def sample_points(motion: Motion, rate_hz: float) -> Points:
-    """Return timed points of a motion that ends at rest."""
-    count = max(int(np.ceil(motion.duration * rate_hz)), 1)
-    t = motion.duration * np.arange(1, count + 1) / count
+def sample_points(motion: Motion, start: float, rate_hz: float) -> Points:
+    """Return timed points of a motion from ``start`` (s) to its end, where it rests."""
+    count = max(int(np.ceil((motion.duration - start) * rate_hz)), 1)
+    t = motion.duration + np.arange(1 - count, 1) / rate_hz
+    t = t[t > 0.5 / rate_hz] if count > 1 else np.maximum(t, 1 / rate_hz)
     q, v, a = (np.array(values) for values in motion.sample(t))
-    v[-1] = a[-1] = 0
+    v[-1] = a[-1] = 0  # to the last bit: controllers demand it
     return Points(t, q, v, a)
 
 

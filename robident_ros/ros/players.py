@@ -1,51 +1,58 @@
 """
 Three ways to let a controller play a motion: topic, action, or one position at a time.
 
-A player tells whether somebody listens (``absence``), begins a timeline, follows it tick by tick,
-replaces it by a stop, and tells when the controller has refused or given up (``refusal``).
+A player tells whether somebody listens (``absence``), begins what a session plays, follows it
+tick by tick, hands on its stop, and tells when the controller has refused or given up
+(``refusal``).
 """
 
-from collections.abc import Callable
 from typing import Protocol
 
-import numpy as np
 from rclpy.node import Node
 from robident_ros.errors import ExperimentError
-from robident_ros.experiment.motion import Motion
-from robident_ros.experiment.timeline import match_joints, Timeline
+from robident_ros.experiment.session import Session
+from robident_ros.experiment.timeline import match_joints
 from robident_ros.ros.messages import sample_points, to_trajectory
 from std_msgs.msg import Float64MultiArray
 from trajectory_msgs.msg import JointTrajectory
 
 TOPIC, ACTION, STREAM = 'topic', 'action', 'stream'
+# Points of the past that a message begins with, s. A controller that finds itself between two
+# points goes on there; one that finds itself before the first would go to it from where it is.
+PAST = 0.2
 
 
 class Player(Protocol):
-    """What plays motions."""
+    """What lets a controller play what a session commands."""
 
     refusal: str
 
     def absence(self) -> str:
         """Return why nobody would obey, or nothing."""
 
-    def play(self, timeline: Timeline, begin: float) -> None:
-        """Begin a timeline at a time."""
+    def begin(self, now: float) -> None:
+        """Begin to play."""
 
-    def tick(self, q: np.ndarray) -> None:
-        """Follow the position that is commanded now."""
+    def tick(self, now: float) -> None:
+        """Go on."""
 
-    def stop(self, motion: Motion, begin: float) -> None:
-        """Come to rest by a motion, in place of what is played."""
+    def stop(self, now: float) -> None:
+        """Hand on that the session is stopping."""
 
 
 class TopicPlayer:
-    """Sends JointTrajectory messages; what the controller thinks of them is not told."""
+    """
+    Sends JointTrajectory messages; what the controller thinks of them is not told.
 
-    def __init__(self, node: Node, controller: str, joint_names: tuple[str, ...],
-                 rate_hz: float) -> None:
+    A message reaches no farther than the horizon and ends in a stop: should this node die, the
+    robot comes to rest by itself. The next message continues it in time, on the same path.
+    """
+
+    def __init__(self, node: Node, controller: str, session: Session, horizon: float) -> None:
         self._publisher = node.create_publisher(JointTrajectory,
                                                 f'{controller}/joint_trajectory', 10)
-        self._names, self._rate_hz = joint_names, rate_hz
+        self._session, self._horizon = session, horizon
+        self._due = float('inf')
         self.refusal = ''
 
     def absence(self) -> str:
@@ -55,25 +62,33 @@ class TopicPlayer:
         return (f'no controller listens on {self._publisher.topic_name}; check its name and that '
                 'it is active')
 
-    def play(self, timeline: Timeline, begin: float) -> None:
-        """Send the whole timeline."""
-        points = timeline.points(self._rate_hz)
-        self._publisher.publish(to_trajectory(self._names, points, begin))
+    def begin(self, now: float) -> None:
+        """Send the beginning."""
+        self._send(now)
 
-    def tick(self, q: np.ndarray) -> None:
-        """Nothing to do: the controller has it all."""
+    def tick(self, now: float) -> None:
+        """Send what follows, well before the last message ends."""
+        if now >= self._due:
+            self._send(now)
 
-    def stop(self, motion: Motion, begin: float) -> None:
-        """Send the stop, which replaces the rest of the timeline."""
-        points = sample_points(motion, self._rate_hz)
-        self._publisher.publish(to_trajectory(self._names, points, begin))
+    def stop(self, now: float) -> None:
+        """Send the stop, which replaces the rest."""
+        self._send(now)
+
+    def _send(self, now: float) -> None:
+        session = self._session
+        reach = max(session.begin - now, 0.0) + self._horizon
+        motion = session.window(now, reach)
+        points = sample_points(motion, now - session.begin - PAST, session.options.rate_hz)
+        self._publisher.publish(to_trajectory(session.robot.joint_names, points, session.begin))
+        is_last = motion is session.motion
+        self._due = float('inf') if is_last else now + reach - self._horizon / 2
 
 
 class ActionPlayer:
     """Sends FollowJointTrajectory goals, and hears when they are refused or aborted."""
 
-    def __init__(self, node: Node, controller: str, joint_names: tuple[str, ...],
-                 rate_hz: float) -> None:
+    def __init__(self, node: Node, controller: str, session: Session) -> None:
         try:
             from control_msgs.action import FollowJointTrajectory
         except ImportError as error:
@@ -85,7 +100,7 @@ class ActionPlayer:
         self._client = ActionClient(node, FollowJointTrajectory,
                                     f'{controller}/follow_joint_trajectory')
         self._name = f'{controller}/follow_joint_trajectory'
-        self._names, self._rate_hz = joint_names, rate_hz
+        self._session = session
         self._goal = 0  # number of the goal that counts; earlier ones are preempted
         self.refusal = ''
 
@@ -95,18 +110,21 @@ class ActionPlayer:
             return ''
         return f'no controller serves {self._name}; check its name and that it is active'
 
-    def play(self, timeline: Timeline, begin: float) -> None:
+    def begin(self, now: float) -> None:
         """Send the whole timeline as a goal."""
-        self._send(to_trajectory(self._names, timeline.points(self._rate_hz), begin))
+        self._send(0.0)
 
-    def tick(self, q: np.ndarray) -> None:
+    def tick(self, now: float) -> None:
         """Nothing to do: the controller has it all."""
 
-    def stop(self, motion: Motion, begin: float) -> None:
+    def stop(self, now: float) -> None:
         """Send the stop as a new goal, which preempts the old one without a jerk."""
-        self._send(to_trajectory(self._names, sample_points(motion, self._rate_hz), begin))
+        self._send(now - self._session.begin - PAST)
 
-    def _send(self, trajectory: JointTrajectory) -> None:
+    def _send(self, start: float) -> None:
+        session = self._session
+        points = sample_points(session.motion, start, session.options.rate_hz)
+        trajectory = to_trajectory(session.robot.joint_names, points, session.begin)
         self._goal += 1
         self.refusal = ''
         future = self._client.send_goal_async(self._kind.Goal(trajectory=trajectory))
@@ -131,13 +149,12 @@ class ActionPlayer:
 class StreamPlayer:
     """Sends one position after the other, each of them past the gate."""
 
-    def __init__(self, node: Node, controller: str, joint_names: tuple[str, ...],
-                 command_joints: tuple[str, ...],
-                 gate: Callable[[np.ndarray], object]) -> None:
+    def __init__(self, node: Node, controller: str, session: Session,
+                 command_joints: tuple[str, ...]) -> None:
         self._publisher = node.create_publisher(Float64MultiArray, f'{controller}/commands', 10)
-        self._order = list(match_joints(joint_names, command_joints or joint_names,
-                                        'command_joints'))
-        self._gate = gate
+        names = session.robot.joint_names
+        self._order = list(match_joints(names, command_joints or names, 'command_joints'))
+        self._session = session
         self.refusal = ''
 
     def absence(self) -> str:
@@ -147,17 +164,19 @@ class StreamPlayer:
         return (f'no controller listens on {self._publisher.topic_name}; check its name and that '
                 'it is active')
 
-    def play(self, timeline: Timeline, begin: float) -> None:
-        """Nothing to send yet: the first tick begins."""
+    def begin(self, now: float) -> None:
+        """Send where the robot is already."""
         self.refusal = ''
+        self.tick(now)
 
-    def tick(self, q: np.ndarray) -> None:
+    def tick(self, now: float) -> None:
         """Send a position, if it is within the envelope."""
-        verdict = self._gate(q)
+        q, v, _ = self._session.command(now)
+        verdict = self._session.envelope.check_command(q, v)
         if verdict.ok:
             self._publisher.publish(Float64MultiArray(data=q[self._order].tolist()))
         else:
             self.refusal = verdict.reason
 
-    def stop(self, motion: Motion, begin: float) -> None:
+    def stop(self, now: float) -> None:
         """Nothing to send at once: the ticks follow the stop."""

@@ -86,7 +86,7 @@ class SimulatedRobotNode(BaseNode):
                                              QoSProfile(depth=DEPTH))
         self._description = self.create_publisher(String, 'robot_description', LATCHED)
         self._description.publish(String(data=self.robot.description.xml))
-        self._clock = self.create_publisher(Clock, '/clock', 10) if settings.clock else None
+        self._clock_publisher = self.create_publisher(Clock, '/clock', 10) if settings.clock else None
         self.create_subscription(JointTrajectory,
                                  f'{settings.trajectory_controller}/joint_trajectory',
                                  self._on_trajectory, 10)
@@ -115,8 +115,8 @@ class SimulatedRobotNode(BaseNode):
         self._slips += 1
 
     def _publish(self, sampled: list[Measurement]) -> None:
-        if self._clock is not None:
-            self._clock.publish(Clock(clock=to_time(sampled[-1].t)))
+        if self._clock_publisher is not None:
+            self._clock_publisher.publish(Clock(clock=to_time(sampled[-1].t)))
         if self.settings.fault == 'silent':
             return
         stamps = self._stamp_origin + np.rint([NANO * sample.t for sample in sampled]).astype(int)
