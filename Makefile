@@ -24,7 +24,7 @@ help:
 	@touch $@
 
 demo: .venv/ready
-	$(BIN)/robident base urdf/puma560.urdf --config config/puma560.yaml
+	$(BIN)/robident demo
 
 test: .venv/ready
 	$(BIN)/python -m pytest

@@ -15,7 +15,7 @@ import warnings
 
 from robident_ros.errors import RobidentError, RobidentWarning
 
-COMMANDS = ('base', 'inspect', 'identify', 'payload', 'validate')
+COMMANDS = ('base', 'inspect', 'identify', 'payload', 'validate', 'simulate', 'run', 'demo')
 
 
 def make_parser() -> argparse.ArgumentParser:

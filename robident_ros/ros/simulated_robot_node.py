@@ -86,7 +86,8 @@ class SimulatedRobotNode(BaseNode):
                                              QoSProfile(depth=DEPTH))
         self._description = self.create_publisher(String, 'robot_description', LATCHED)
         self._description.publish(String(data=self.robot.description.xml))
-        self._clock_publisher = self.create_publisher(Clock, '/clock', 10) if settings.clock else None
+        self._clock_publisher = (self.create_publisher(Clock, '/clock', 10) if settings.clock
+                                 else None)
         self.create_subscription(JointTrajectory,
                                  f'{settings.trajectory_controller}/joint_trajectory',
                                  self._on_trajectory, 10)
