@@ -151,7 +151,9 @@ class ExcitationOptions:
     coulomb_width: float = option(
         0.05, 'width of Coulomb friction while optimising, where the model has a sharp sign',
         'rad/s or m/s', minimum=0.001)
-    points: int = option(30, 'number of intervals of a polynomial trajectory', minimum=2)
+    points: int | None = option(
+        None, 'number of intervals of a polynomial trajectory; default: twice the parameters',
+        minimum=2)
     budget_s: float = option(20.0, 'CPU time of all starts together', 's', minimum=0.1)
 
 

@@ -15,7 +15,8 @@ import warnings
 
 from robident_ros.errors import RobidentError, RobidentWarning
 
-COMMANDS = ('base', 'inspect', 'identify', 'payload', 'validate', 'simulate', 'run', 'demo')
+COMMANDS = ('base', 'design', 'simulate', 'run', 'inspect', 'identify', 'payload', 'validate',
+            'demo')
 
 
 def make_parser() -> argparse.ArgumentParser:

@@ -5,6 +5,7 @@ from textwrap import wrap
 from typing import Sequence
 
 GAP = '  '
+NARROWEST = 20  # of the last column, before lines become longer than the terminal
 
 
 def format_table(header: Sequence[str], rows: Sequence[Sequence[str]],
@@ -17,7 +18,8 @@ def format_table(header: Sequence[str], rows: Sequence[Sequence[str]],
     lines = [header, *rows]
     widths = [max(len(line[i]) for line in lines) for i in range(len(header))]
     used = sum(widths[:-1]) + len(GAP) * (len(header) - 1)
-    widths[-1] = max(min(widths[-1], get_terminal_size().columns - used - 1), 20)
+    room = max(get_terminal_size().columns - used - 1, NARROWEST)
+    widths[-1] = min(widths[-1], room)
     rule = GAP.join('─' * width for width in widths)
     return '\n'.join([_line(header, widths, right), rule,
                       *(_line(row, widths, right) for row in rows)])

@@ -63,14 +63,16 @@ class LiveEstimation:
                                      self._robot.joint_names, 'block of joint states'))
             except RobidentError:
                 pass  # e.g. nothing moved: a block that says nothing is no error
-        try:
-            solution = solve_base(self._information, self._setting)
-        except RobidentError:
-            return None  # not enough yet
-        with np.errstate(divide='ignore', invalid='ignore'):
+        with np.errstate(all='ignore'):  # of the first data, much is indefinite
+            try:
+                solution = solve_base(self._information, self._setting)
+            except RobidentError:
+                return None  # not enough yet
             relative = 100 * solution.std / np.abs(solution.beta)
-        return LiveResult(self._base.names, solution.beta, relative,
-                          relative_error(self._information, solution.beta),
+            error = relative_error(self._information, solution.beta)
+        if not error < 1:
+            return None
+        return LiveResult(self._base.names, solution.beta, relative, error,
                           int(self._information.counts.sum()))
 
     def _join(self, recording: Recording) -> None:

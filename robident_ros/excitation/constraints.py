@@ -3,9 +3,9 @@ Limits as constraints with gradients: joints, efforts, workspace, collisions.
 
 A family of constraints gives rows y (m, N) over the samples of a motion, scaled so that a
 two-sided row must stay within ±1 and a one-sided one must not exceed zero, and a function that
-pulls weights on a row back to the motion. Lengths are counted in units of a given ``length``.
-An optimiser sees one smooth number per row: the Kreisselmeier–Steinhauser aggregate over time,
-which is never below the largest sample.
+pulls weights on them back to the motion. Lengths are counted in units of a given ``length``.
+An optimiser sees one smooth number per row, or one for a family whose rows go ``together``: the
+Kreisselmeier–Steinhauser aggregate over time, which is never below the largest sample.
 """
 
 from dataclasses import dataclass
@@ -48,7 +48,7 @@ class Motion:
         return Bars(*torque_regressor_product(self.robot, W_bar, self.q, self.v, self.a))
 
 
-Pull = Callable[[int, np.ndarray], Bars]
+Pull = Callable[[np.ndarray], Bars]
 
 
 class Family(Protocol):
@@ -57,9 +57,10 @@ class Family(Protocol):
     kind: str
     names: tuple[str, ...]
     two_sided: bool
+    together: bool
 
     def evaluate(self, motion: Motion) -> tuple[np.ndarray, Pull]:
-        """Return y (m, N), and what gives the gradient of Σ weights ∘ y[row]."""
+        """Return y (m, N), and what gives the gradient of Σ weights ∘ y."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -79,6 +80,7 @@ class JointFamily:
     lower: np.ndarray
     upper: np.ndarray
     two_sided: bool = True
+    together: bool = False
 
     @property
     def half(self) -> np.ndarray:
@@ -90,8 +92,8 @@ class JointFamily:
         values = getattr(motion, self.which) @ self.G.T + self.c
         zero = np.zeros_like(motion.q)
 
-        def pull(row: int, weights: np.ndarray) -> Bars:
-            bar = np.outer(weights, self.G[row] / self.half[row])
+        def pull(weights: np.ndarray) -> Bars:
+            bar = weights.T @ (self.G / self.half[:, None])
             return Bars(zero, zero, zero)._replace(**{self.which: bar})
         return ((values - (self.lower + self.upper) / 2) / self.half).T, pull
 
@@ -105,12 +107,14 @@ class EffortFamily:
     limits: np.ndarray
     kind: str = 'effort'
     two_sided: bool = True
+    together: bool = True  # each gradient costs as much as that of the criterion
 
     def evaluate(self, motion: Motion) -> tuple[np.ndarray, Pull]:
         """Return scaled efforts (m, N), and their pull."""
-        def pull(row: int, weights: np.ndarray) -> Bars:
-            W_bar = np.zeros((len(motion.robot.parameters), *motion.q.T.shape))
-            W_bar[:, self.joints[row]] = np.outer(motion.robot.theta, weights / self.limits[row])
+        def pull(weights: np.ndarray) -> Bars:
+            tau_bar = np.zeros(motion.q.T.shape)
+            tau_bar[self.joints] = weights / self.limits[:, None]
+            W_bar = motion.robot.theta[:, None, None] * tau_bar
             return motion.product(W_bar.transpose(1, 2, 0))
         return motion.W[self.joints] @ motion.robot.theta / self.limits[:, None], pull
 
@@ -120,6 +124,7 @@ class WorkspaceFamily:
 
     kind = 'workspace'
     two_sided = False
+    together = False
     moving = 1  # points whose motion changes a row
 
     def __init__(self, robot: Robot, options: WorkspaceOptions, length: float) -> None:
@@ -140,9 +145,9 @@ class WorkspaceFamily:
         pose = locate(motion.robot, self.points, motion.q)
         place = pose.positions[:, 0]
 
-        def pull(row: int, weights: np.ndarray) -> Bars:
-            bar = (weights[:, None] * self._slope(place, row) / self.length)[:, None]
-            return _position_bars(locate_product(motion.robot, self.points, pose, bar))
+        def pull(weights: np.ndarray) -> Bars:
+            bar = np.einsum('mn,mna->na', weights, self._slopes(place)) / self.length
+            return _position_bars(locate_product(motion.robot, self.points, pose, bar[:, None]))
         rows = [sign * (place[:, axis] - bound) for axis, sign, bound in self._sides]
         if self._radius is not None:
             rows.append(np.minimum(*self._cylinder(place)))
@@ -152,45 +157,48 @@ class WorkspaceFamily:
         """Return how deep a place is within the radius, and below the height."""
         return (self._radius - np.hypot(place[:, 0], place[:, 1]), self._height - place[:, 2])
 
-    def _slope(self, place: np.ndarray, row: int) -> np.ndarray:
-        """Return the gradient of a row with respect to the place, (N, 3)."""
-        slope = np.zeros_like(place)
-        if row < len(self._sides):
-            axis, sign, _ = self._sides[row]
+    def _slopes(self, place: np.ndarray) -> np.ndarray:
+        """Return the gradients of all rows with respect to the place, (m, N, 3)."""
+        slopes = np.zeros((len(self.names), *place.shape))
+        for slope, (axis, sign, _) in zip(slopes, self._sides):
             slope[:, axis] = sign
-            return slope
-        inside, below = self._cylinder(place)
-        outward = place[:, :2] / np.maximum(np.hypot(*place[:, :2].T), 1e-9)[:, None]
-        slope[:, :2] = np.where((inside < below)[:, None], -outward, 0)
-        slope[:, 2] = np.where(inside < below, 0, -1)
-        return slope
+        if self._radius is not None:
+            inside, below = self._cylinder(place)
+            outward = place[:, :2] / np.maximum(np.hypot(*place[:, :2].T), 1e-9)[:, None]
+            slopes[-1, :, :2] = np.where((inside < below)[:, None], -outward, 0)
+            slopes[-1, :, 2] = np.where(inside < below, 0, -1)
+        return slopes
 
 
 @dataclass(frozen=True, eq=False)
 class CollisionFamily:
-    """Pairs of links: how much nearer than allowed they are; one row for all."""
+    """Pairs of links: how much nearer than allowed they are."""
 
     capsules: CapsuleModel
     clearance: float
     length: float
     kind: str = 'collision'
-    names: tuple[str, ...] = ('links',)
     two_sided: bool = False
+    together: bool = True
     moving: int = 2  # points whose motion changes a row
 
     @property
+    def names(self) -> tuple[str, ...]:
+        """Names of the pairs."""
+        return tuple(' and '.join(pair) for pair in self.capsules.names)
+
+    @property
     def points(self) -> Points:
-        """Ends of all capsules."""
+        """Return the ends of all capsules."""
         return self.capsules.points
 
     def evaluate(self, motion: Motion) -> tuple[np.ndarray, Pull]:
-        """Return all pairs at all samples in one row, and the pull."""
+        """Return the pairs at all samples (m, N), and their pull."""
         distances, contact = self.capsules.clearances(motion.q)
 
-        def pull(row: int, weights: np.ndarray) -> Bars:
-            bar = -weights.reshape(-1, len(motion.q)).T / self.length
-            return _position_bars(self.capsules.product(bar, contact))
-        return ((self.clearance - distances) / self.length).T.reshape(1, -1), pull
+        def pull(weights: np.ndarray) -> Bars:
+            return _position_bars(self.capsules.product(-weights.T / self.length, contact))
+        return ((self.clearance - distances) / self.length).T, pull
 
 
 def _position_bars(q_bar: np.ndarray) -> Bars:
@@ -221,20 +229,29 @@ def is_limited(options: WorkspaceOptions) -> bool:
     return any(value is not None for key, value in vars(options).items() if key != 'link')
 
 
-def aggregate(rows: np.ndarray, two_sided: bool, sharpness: float) -> tuple[np.ndarray,
-                                                                            np.ndarray]:
+def aggregate(rows: np.ndarray, family: Family,
+              sharpness: float) -> tuple[np.ndarray, np.ndarray]:
     """
-    Return the Kreisselmeier–Steinhauser aggregate of each row, and its slope, (m,) and (m, N).
+    Return the Kreisselmeier–Steinhauser aggregates of a family, and the slope of their sum.
 
-    It lies between the largest violation and that plus log(N) / sharpness.
+    An aggregate lies between the largest violation and that plus log(count) / sharpness. Their
+    number is that of the rows, or one where these go together; the slope is (m, N).
     """
-    sides = np.stack([rows - 1, -rows - 1]) if two_sided else rows[None]
-    largest = sides.max(axis=(0, 2), keepdims=True)
+    sides = np.stack([rows - 1, -rows - 1]) if family.two_sided else rows[None]
+    axes = (0, 1, 2) if family.together else (0, 2)
+    largest = sides.max(axis=axes, keepdims=True)
     weights = np.exp(sharpness * (sides - largest))
-    total = weights.sum(axis=(0, 2), keepdims=True)
-    values = (largest + np.log(total) / sharpness)[0, :, 0]
+    total = weights.sum(axis=axes, keepdims=True)
+    values = (largest + np.log(total) / sharpness).ravel()
     weights = weights / total
-    return values, weights[0] - weights[1] if two_sided else weights[0]
+    return values, weights[0] - weights[1] if family.two_sided else weights[0]
+
+
+def pull_apart(weights: np.ndarray, family: Family) -> np.ndarray:
+    """Return the slope of each aggregate by itself, (aggregates, m, N)."""
+    if family.together:
+        return weights[None]
+    return np.eye(len(weights))[:, :, None] * weights
 
 
 def violation(rows: np.ndarray, two_sided: bool) -> np.ndarray:

@@ -27,7 +27,7 @@ from robident_ros.model.regressor import torque_regressor
 from robident_ros.model.robot import Robot
 
 # Shares of the budget after which exploring, refining and polishing stop; the rest is for proof.
-EXPLORED, REFINED, POLISHED = 0.35, 0.7, 0.85
+EXPLORED, REFINED, POLISHED = 0.33, 0.65, 0.8
 SLACK = 0.003  # how far within the limits to stay from the beginning, for between the samples
 ATTEMPTS = 4
 
@@ -132,7 +132,7 @@ class _Search:
 
     @property
     def evaluations(self) -> int:
-        """Evaluations of the criterion by all starts."""
+        """Return how often the criterion was evaluated by all starts."""
         return sum(found.evaluations for found in self.explored + self.refined)
 
     def run(self, workers: int) -> None:
@@ -236,10 +236,18 @@ def _prove(problem: Problem, x: np.ndarray, cpu_limit: float) -> tuple[np.ndarra
         verification = verify(problem.trajectory(x), problem.robot, problem.families)
         if verification.feasible:
             return x, verification
-        missing = np.array([max(-margin.scaled, 0.0) for margin in verification.margins])
-        slack = slack + 1.5 * missing
+        slack = slack + 1.5 * _missing(verification, problem)
         x = improve(problem, x, POLISH, cpu_limit / ATTEMPTS, slack).x
     return _shrink(problem, x)
+
+
+def _missing(verification: Verification, problem: Problem) -> np.ndarray:
+    """Return by how much each aggregate of constraints is violated, zero where it is not."""
+    missing, margins = [], iter(verification.margins)
+    for family in problem.families:
+        rows = np.array([max(-next(margins).scaled, 0.0) for _ in family.names])
+        missing.append(rows.max(keepdims=True) if family.together else rows)
+    return np.concatenate(missing)
 
 
 def _shrink(problem: Problem, x: np.ndarray) -> tuple[np.ndarray, Verification]:

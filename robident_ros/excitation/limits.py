@@ -16,14 +16,17 @@ def design_limits(robot: Robot) -> Limits:
     """
     Return the limits that a design keeps: the configured shares of those of the robot.
 
-    Joints without position limits stay within a turn; without an acceleration limit, they take
-    ``acceleration_time_s`` to reach their speed limit. A joint without a speed limit is refused.
+    Joints that turn without limits stay within a turn; without an acceleration limit, they take
+    ``acceleration_time_s`` to reach their speed limit. A joint without a speed limit, and one
+    that slides without end, is refused.
     """
     options, limits = robot.config.excitation, robot.limits
-    for name, speed in zip(robot.joint_names, limits.velocity):
-        if not np.isfinite(speed):
-            raise ExcitationError(f'joint {name!r} has no velocity limit; give it one in the '
-                                  f'configuration, model: limits: {name}: velocity')
+    for joint, name in enumerate(robot.joint_names):
+        sliding = robot.kinds[robot.tree_joint_names.index(name)] == 'prismatic'
+        if sliding and not np.isfinite(limits.upper[joint] - limits.lower[joint]):
+            raise _unlimited(name, 'position', 'lower and upper')
+        if not np.isfinite(limits.velocity[joint]):
+            raise _unlimited(name, 'velocity', 'velocity')
     lower, upper = _positions(limits, options)
     acceleration = np.where(np.isfinite(limits.acceleration), limits.acceleration,
                             limits.velocity / options.acceleration_time_s)
@@ -40,6 +43,11 @@ def design_limits(robot: Robot) -> Limits:
             raise ExcitationError(f'joint {name!r} cannot move: its position limits leave no '
                                   'room; correct them, or lock the joint (model: locked)')
     return kept
+
+
+def _unlimited(joint: str, what: str, key: str) -> ExcitationError:
+    return ExcitationError(f'joint {joint!r} has no {what} limit; give it one in the '
+                           f'configuration, model: limits: {joint}: {key}')
 
 
 def _positions(limits: Limits, options: ExcitationOptions) -> tuple[np.ndarray, np.ndarray]:

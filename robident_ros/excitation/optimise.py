@@ -51,7 +51,7 @@ class Candidate:
 
     @property
     def rank(self) -> tuple[float, float]:
-        """What to sort by: feasible ones by value, others by violation."""
+        """Return what to sort by: feasible ones by value, others by violation."""
         return (max(self.violation, 0.0), self.value)
 
 
@@ -89,9 +89,8 @@ def _find_posture(problem: Problem, rng: np.random.Generator) -> np.ndarray:
     for joint, position in problem.posture.items():
         q[:, joint] = position
     motion = Motion(problem.robot, q, 0 * q, 0 * q)
-    outside = np.stack([(np.abs(rows) - 1 if family.two_sided else rows)
-                        .reshape(-1, POSTURES).max(axis=0) for family in problem.families
-                        for rows in [family.evaluate(motion)[0]]])
+    outside = np.stack([(np.abs(rows) - 1 if family.two_sided else rows).max(axis=0)
+                        for family in problem.families for rows in [family.evaluate(motion)[0]]])
     best = outside.max(axis=0).argmin()
     if outside[:, best].max() > -ROOM:
         family = problem.families[int(outside[:, best].argmax())]

@@ -10,7 +10,8 @@ from dataclasses import replace
 
 import numpy as np
 from robident_ros.errors import ConfigError, did_you_mean
-from robident_ros.excitation.constraints import aggregate, Bars, Family, Motion, violation
+from robident_ros.excitation.constraints import aggregate, Bars, Family, Motion
+from robident_ros.excitation.constraints import pull_apart, violation
 from robident_ros.excitation.criteria import Criterion
 from robident_ros.excitation.fourier import FourierBasis, FourierTrajectory, make_basis
 from robident_ros.excitation.information import make_target, Target
@@ -112,16 +113,18 @@ class Problem:
         for family in self.families:
             rows, pull = family.evaluate(motion)
             sharper = 1.0 if family.two_sided else ONE_SIDED_SHARPNESS
-            value, weights = aggregate(rows, family.two_sided, sharper * sharpness)
+            value, weights = aggregate(rows, family, sharper * sharpness)
             values.append(value)
-            jacobian += [self._pull(pull(row, weight)) for row, weight in enumerate(weights)]
+            jacobian += [self._pull(pull(slope)) for slope in pull_apart(weights, family)]
         return np.concatenate(values), np.array(jacobian)
 
     def violations(self, x: np.ndarray) -> np.ndarray:
-        """Return the largest violation of each constraint on the grid; negative is room."""
+        """Return the largest violation of each aggregate on the grid; negative is room."""
         motion = self.motion(x)
-        return np.concatenate([violation(family.evaluate(motion)[0], family.two_sided)
-                               for family in self.families])
+        found = [violation(family.evaluate(motion)[0], family.two_sided)
+                 for family in self.families]
+        return np.concatenate([rows.max(keepdims=True) if family.together else rows
+                               for family, rows in zip(self.families, found)])
 
 
 def _posture(robot: Robot, limits: Limits) -> dict[int, float]:

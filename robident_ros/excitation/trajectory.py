@@ -51,9 +51,12 @@ def save_trajectory(trajectory: Trajectory, path: str | Path, about: dict | None
 
 
 def load_trajectory(path: str | Path) -> Trajectory:
-    """Read a trajectory back; the file says which kind it is."""
+    """Read a trajectory (or a plan of single-joint motions) back; the file says which kind."""
     from robident_ros.excitation.fourier import FourierTrajectory
-    kinds = {'fourier': FourierTrajectory}
+    from robident_ros.excitation.polynomial import PolynomialTrajectory
+    from robident_ros.excitation.single_joint import SingleJointPlan
+    kinds = {'fourier': FourierTrajectory, 'polynomial': PolynomialTrajectory,
+             'single_joint': SingleJointPlan}
     data = read_yaml(path)
     schema, kind = data.pop('schema', None), data.pop('kind', None)
     data.pop('about', None)

@@ -16,9 +16,8 @@ def describe_violation(family: Family, motion: Motion) -> str:
     if family.kind == 'workspace':
         return f'exceeds the workspace ({family.names[row]}) by {amount * family.length:.3g} m'
     if family.kind == 'collision':
-        pair = int(outside[0].argmax()) // len(motion.q)
-        names = ' and '.join(family.capsules.names[pair])
-        return f'brings {names} {amount * family.length:.3g} m too near to each other'
+        return (f'brings {family.names[row]} {amount * family.length:.3g} m too near to each '
+                'other')
     size = family.half[row] if isinstance(family, JointFamily) else family.limits[row]
     name = family.names[row]
     sliding = motion.robot.kinds[motion.robot.tree_joint_names.index(name)] == 'prismatic'

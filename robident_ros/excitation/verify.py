@@ -21,7 +21,7 @@ from robident_ros.model.robot import Robot
 RESOLVED = 1e-6
 SAMPLES, MOST_SAMPLES = 2048, 16384
 BINDING = 0.02
-MILLIMETRE = 1e-3
+MILLIMETRE, FAR = 1e-3, 0.1
 
 
 @dataclass(frozen=True)
@@ -103,37 +103,38 @@ def _check_distances(family: Family, robot: Robot, trajectory: Trajectory,
     def outside(t: np.ndarray) -> np.ndarray:
         """Return for each name how far outside it is at times t, in m."""
         rows, _ = family.evaluate(_move(robot, trajectory, t))
-        return rows.reshape(len(family.names), -1, len(t)).max(axis=1) * family.length
-    margins = [-_largest(lambda t, row=row: outside(t)[row], trajectory.period, fastest, count)
-               for row in range(len(family.names))]
-    return [Margin(family.kind, name, margin, margin / family.length)
+        return rows * family.length
+    margins = -_largest(outside, trajectory.period, fastest, count)
+    return [Margin(family.kind, name, float(margin), float(margin / family.length))
             for name, margin in zip(family.names, margins)], resolved
 
 
 def _largest(function: Callable[[np.ndarray], np.ndarray], period: float, slope: float,
-             count: int) -> float:
+             count: int) -> np.ndarray:
     """
-    Return a bound on the largest value of a periodic function, within a millimetre of it.
+    Return bounds on the largest values of periodic functions (m, N), within a millimetre.
 
-    Between two samples it is at most their mean plus slope · h/2; intervals where that matters
-    are halved.
+    Between two samples they are at most their mean plus slope · h/2; intervals where that
+    matters are halved. Functions that stay below minus a tenth of a metre matter to nobody.
     """
     t = np.linspace(0, period, count // 8 + 1)
     start, end = t[:-1], t[1:]
     values = function(t)
-    low, high = values[:-1], values[1:]
-    largest = values.max()
-    while True:
+    low, high = values[:, :-1], values[:, 1:]
+    largest = values.max(axis=1)
+    beyond = np.full(len(largest), -np.inf)  # bounds of intervals that are not halved any more
+    while start.size:
         bounds = (low + high) / 2 + slope * (end - start) / 2
-        open_ = bounds > largest + MILLIMETRE
-        if not open_.any():
-            return float(largest + MILLIMETRE)
-        start, end, low, high = start[open_], end[open_], low[open_], high[open_]
+        wanted = np.maximum(largest, -FAR)[:, None] + MILLIMETRE
+        halve = (bounds > wanted).any(axis=0)
+        beyond = np.maximum(beyond, bounds[:, ~halve].max(axis=1, initial=-np.inf))
+        start, end, low, high = start[halve], end[halve], low[:, halve], high[:, halve]
         middle = (start + end) / 2
-        between = function(middle)
-        largest = max(largest, between.max())
+        between = function(middle) if middle.size else low
+        largest = np.maximum(largest, between.max(axis=1, initial=-np.inf))
         start, end = np.concatenate([start, middle]), np.concatenate([middle, end])
-        low, high = np.concatenate([low, between]), np.concatenate([between, high])
+        low, high = np.hstack([low, between]), np.hstack([between, high])
+    return np.maximum(beyond, largest)
 
 
 def _spectral_sum(rows: np.ndarray, period: float, power: int) -> tuple[np.ndarray, bool]:

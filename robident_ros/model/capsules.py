@@ -68,9 +68,10 @@ class CapsuleModel:
         positions_bar = np.zeros_like(contact.pose.positions)
         shares = ((0, 0, contact.s - 1), (0, 1, -contact.s), (1, 0, 1 - contact.t),
                   (1, 1, contact.t))
+        ends = np.arange(positions_bar.shape[1])[:, None]
         for side, end, share in shares:
-            np.add.at(positions_bar, (slice(None), 2 * self.pairs[:, side] + end),
-                      share[..., None] * force)
+            belongs = (ends == 2 * self.pairs[:, side] + end).astype(float)
+            positions_bar += belongs @ (share[..., None] * force)
         return locate_product(self.robot, self.points, contact.pose, positions_bar)
 
 

@@ -17,7 +17,6 @@ parameters into the link's inertial wrench.
 """
 
 from dataclasses import dataclass
-from functools import cache
 from importlib.util import find_spec
 from types import ModuleType
 
@@ -69,12 +68,12 @@ def kinematics_of(model: pin.Model) -> Kinematics:
         gravity=read_only(model.gravity.linear))
 
 
-@cache
+DEFAULT = 'numba' if find_spec('numba') else 'numpy'
+
+
 def implementation(name: str | None = None) -> ModuleType:
     """Return the 'numba' or the 'numpy' implementation; by default the fastest there is."""
-    if name is None:
-        name = 'numba' if find_spec('numba') else 'numpy'
-    if name == 'numba':
+    if (name or DEFAULT) == 'numba':
         from robident_ros.model import kernel_numba
         return kernel_numba
     from robident_ros.model import kernel_numpy
