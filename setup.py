@@ -8,7 +8,8 @@ PACKAGE = 'robident_ros'
 # package.xml is the one place where the version is written.
 MANIFEST = ElementTree.parse(Path(__file__).parent / 'package.xml').getroot()
 
-NODES = ('excitation_node', 'identification_node', 'recorder_node', 'simulated_robot_node')
+NODES = ('commanded_effort_node', 'excitation_node', 'identification_node', 'recorder_node',
+         'simulated_robot_node')
 EXTRAS = {
     'fast': ['numba'],
     'plot': ['matplotlib'],

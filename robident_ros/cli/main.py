@@ -41,6 +41,10 @@ def _version() -> str:
 
 def main(argv: Sequence[str] | None = None) -> int:
     """Run one command; a known failure is one line on stderr and exit code 1."""
+    # The matrices are small: threads of the linear algebra cost more than they bring, by far so
+    # where several processes share the cores. It must be said before numpy is loaded.
+    for name in ('OMP_NUM_THREADS', 'OPENBLAS_NUM_THREADS'):
+        os.environ.setdefault(name, '1')
     args = make_parser().parse_args(argv)
     with warnings.catch_warnings():
         warnings.simplefilter('always', RobidentWarning)

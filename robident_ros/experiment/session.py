@@ -53,6 +53,7 @@ class Session:
         self._monitor = Monitor(self.envelope)
         self.timeline: Timeline | None = None
         self.state, self.reason = IDLE, ''
+        self._judged = 0.0  # time of the last judgement
         self.begin = 0.0  # time at which the timeline begins
         self.motion: Motion | None = None  # the timeline, or what is left of it
 
@@ -93,7 +94,7 @@ class Session:
             raise ExperimentError(f'{self.robot.joint_names[joint]} has moved by '
                                   f'{away[joint]:.3g} since the plan was made; start again')
         self.timeline, self.motion, self.begin = timeline, timeline, now + delay
-        self._monitor = Monitor(self.envelope)
+        self._monitor, self._judged = Monitor(self.envelope), now
         self.state, self.reason = PLAYING, ''
 
     def update(self, states: Iterable[JointState], now: float) -> Verdict:
@@ -102,13 +103,15 @@ class Session:
 
         :param states: in the order of their stamps; the last known one where none is new.
         """
-        verdict = SAFE
-        if self.state == PLAYING:
-            for state in states:
-                verdict = self._monitor.check(state, now, self.command(state.stamp)[0])
-                if not verdict.ok:
-                    self.stop(now, verdict.reason)
-                    break
+        verdict, states = SAFE, list(states)
+        for state in states if self.state == PLAYING else ():
+            # Only the newest tells how fresh they are: the others waited for us.
+            self._judged = now if state is states[-1] else max(self._judged,
+                                                               min(state.stamp, now))
+            verdict = self._monitor.check(state, self._judged, self.command(state.stamp)[0])
+            if not verdict.ok:
+                self.stop(now, verdict.reason)
+                break
         if self.is_moving and now - self.begin >= self.motion.duration:
             self.state = FINISHED if self.state == PLAYING else HELD
         return verdict

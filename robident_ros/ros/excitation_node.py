@@ -175,7 +175,8 @@ class ExcitationNode(BaseNode):
             now, delay = self.now(), self.settings.start_delay_s
             self.session.start(timeline, self.states.last, now, delay)
             self.player.begin(now)
-            self._arrived = monotonic()
+            # Planning took its time, in which nobody was heard: count silence from now.
+            self._arrived, self._recorder = monotonic(), (monotonic(), self._recorder[1])
         except RobidentError as error:
             return False, str(error)
         return True, (f'{timeline.duration:.1f} s: approach, {self.options.periods} periods of '

@@ -40,7 +40,9 @@ class Processes:
 
     def __init__(self, folder: Path, environment: Mapping[str, str] | None = None) -> None:
         self._folder = folder
-        self._environment = {**os.environ, **(environment or {})}
+        # Small matrices, and one core for each of several nodes: no threads of linear algebra.
+        self._environment = {'OMP_NUM_THREADS': '1', 'OPENBLAS_NUM_THREADS': '1', **os.environ,
+                             **(environment or {})}
         self._running: dict[str, subprocess.Popen] = {}
 
     def __enter__(self) -> 'Processes':
