@@ -31,7 +31,8 @@ def generate_launch_description() -> LaunchDescription:
                               description='how it is commanded: topic, action or stream'),
         DeclareLaunchArgument('joint_states_topic', default_value='/joint_states',
                               description='measured positions, velocities and efforts'),
-        DeclareLaunchArgument('config', default_value=PathJoinSubstitution([share, 'config', 'demo.yaml']),
+        DeclareLaunchArgument('config', default_value=PathJoinSubstitution(
+                                  [share, 'config', 'demo.yaml']),
                               description='configuration of the package (YAML)'),
         DeclareLaunchArgument('trajectory', description='trajectory file of robident design'),
         DeclareLaunchArgument('periods', default_value='0',

@@ -27,7 +27,7 @@ def lab(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Stage]:
     write_trajectory(folder / 'trajectory.yaml')
     write_config(folder / 'config.yaml')
     with stage(folder) as conductor:
-        conductor.start('simulated_robot', urdf=str(URDF))
+        conductor.start('simulated_robot', urdf=str(URDF), clock=True)
         yield conductor
 
 
@@ -47,10 +47,11 @@ def start_nodes(lab: Stage, interface: str = 'topic') -> None:
     lab.bag = lab.folder / f'bag_{len(list(lab.folder.glob("bag_*")))}'
     controller = ('forward_position_controller' if interface == 'stream' else
                   'joint_trajectory_controller')
-    lab.recorder = lab.start('recorder', output=str(lab.bag))
+    lab.recorder = lab.start('recorder', output=str(lab.bag), use_sim_time=True)
     lab.excitation = lab.start('excitation', trajectory=str(lab.folder / 'trajectory.yaml'),
                                recorder='recorder', periods=1000, interface=interface,
-                               controller=controller, config=str(lab.folder / 'config.yaml'))
+                               controller=controller, use_sim_time=True,
+                               config=str(lab.folder / 'config.yaml'))
     lab.until(lab.is_ready, what='nodes')
 
 

@@ -10,7 +10,7 @@ import numpy as np
 from robident_ros.arrays import read_only
 
 BINS = 50
-REPEATED = 0.02  # of a joint's range: how far a repeated position may differ
+REPEATED = 0.05  # of a joint's range: how far a repeated position may differ, and jitter moves it
 STILL = 1e-3  # rad or m; a joint that moves less has no range to compare with
 
 

@@ -55,6 +55,7 @@ SETTINGS = (
 )
 WATCH_HZ = 100.0  # how often joint states are looked at, at least
 REPORT_S = 0.2
+PAUSE_S = 3.0  # s that a simulator may pause
 JUMP_S = 1.0  # s that simulated time may advance at once
 
 
@@ -77,7 +78,17 @@ class ExcitationNode(BaseNode):
         self._recorder = (monotonic(), 'has not reported yet')
         self._shutting_down, self._told = '', IDLE
         self._autostart = self.settings.autostart
+        self._is_simulated = self.get_parameter('use_sim_time').value
         self._connect()
+
+    def now(self) -> float:
+        """
+        Return ROS time in s.
+
+        Messages of a simulated clock may wait longer to be taken than the joint states do.
+        """
+        now, last = super().now(), self.states.last
+        return max(now, last.stamp) if self._is_simulated and last is not None else now
 
     def _options(self, options: ExperimentOptions) -> ExperimentOptions:
         settings = self.settings
@@ -133,10 +144,11 @@ class ExcitationNode(BaseNode):
 
     def _doubt(self) -> str:
         """Return why to stop, apart from what joint states say."""
-        silence = monotonic() - self._arrived
-        if silence > self.options.envelope.staleness_s:
-            return (f'no joint states for {silence:.2g} s, longer than '
-                    f'{self.options.envelope.staleness_s:g} s')
+        silence, longest = monotonic() - self._arrived, self.options.envelope.staleness_s
+        if self._is_simulated:  # a simulator may pause, and its clock with it
+            longest = max(longest, PAUSE_S)
+        if silence > longest:
+            return f'no joint states for {silence:.2g} s, longer than {longest:g} s'
         return self.player.refusal or self.player.absence() or self._recorder_problem()
 
     def _recorder_problem(self) -> str:

@@ -16,6 +16,7 @@ from robident_ros.ros.processes import Processes
 
 READY_S = 60.0  # s until the nodes have found the robot; the first time, code is compiled
 PLAN_S = 120.0  # s to plan and check a motion
+SLOWEST = 5  # times the planned duration that simulated time may take
 MARGIN_S = 30.0  # s beyond the planned duration
 
 
@@ -32,11 +33,13 @@ class Plan:
     best_effort: bool = False
     periods: int = 0
     rate_hz: float = 0.0
+    use_sim_time: bool = False
 
     def robot_parameters(self) -> dict[str, object]:
         """Return the parameters by which nodes find robot and joint states."""
         return {'urdf': self.urdf, 'config': self.config, 'best_effort': self.best_effort,
-                'joint_states_topic': self.joint_states_topic}
+                'joint_states_topic': self.joint_states_topic,
+                'use_sim_time': self.use_sim_time}
 
 
 Tell = Callable[[dict[str, str]], None]
@@ -73,6 +76,7 @@ def _start_nodes(plan: Plan, bag: Path, processes: Processes) -> None:
     processes.start('recorder', {
         'output': str(bag), 'joint_states_topic': plan.joint_states_topic,
         'best_effort': plan.best_effort, 'trajectory': str(plan.trajectory),
+        'use_sim_time': plan.use_sim_time,
         'trajectory_controller': controller, 'position_controller': controller})
     processes.start('excitation', {
         **plan.robot_parameters(), 'trajectory': str(plan.trajectory), 'controller': controller,
@@ -99,7 +103,7 @@ def _wait_until_done(processes: Processes, conductor: Conductor, tell: Tell) -> 
     def is_done() -> bool:
         tell(conductor.statuses)
         return conductor.status('excitation', 'state') in (FINISHED, HELD)
-    conductor.wait(is_done, duration + MARGIN_S, 'the robot does not finish', processes.failure)
+    conductor.wait(is_done, SLOWEST * duration + MARGIN_S, 'the robot does not finish', processes.failure)
     if conductor.status('excitation', 'state') == HELD:
         raise ExperimentError(f'the robot was stopped and holds: '
                               f'{conductor.status("excitation", "reason")}')

@@ -44,6 +44,7 @@ SETTINGS = (
             choices=FAULTS, live=True),
 )
 TICK_S = 0.002  # s between looks at the clock
+CLOCK_S = 0.01  # s between messages on /clock: each costs every node a callback
 BEHIND_S = 0.25  # s that simulated time may lag before it is let go
 OFF_TRACK = 0.5  # rad or m of that fault
 
@@ -67,7 +68,7 @@ class SimulatedRobotNode(BaseNode):
         self._frozen: Measurement | None = None
         self._refusals, self._slips, self._samples = 0, 0, 0
         self._connect()
-        self._origin = monotonic()
+        self._origin, self._told_time = monotonic(), 0.0
         self._stamp_origin = 0 if settings.clock else self.get_clock().now().nanoseconds
         self.every(TICK_S, self._tick)
         self.every(0.5, self._report)
@@ -116,7 +117,8 @@ class SimulatedRobotNode(BaseNode):
         self._slips += 1
 
     def _publish(self, sampled: list[Measurement]) -> None:
-        if self._clock_publisher is not None:
+        if self._clock_publisher is not None and monotonic() - self._told_time >= CLOCK_S:
+            self._told_time = monotonic()
             self._clock_publisher.publish(Clock(clock=to_time(sampled[-1].t)))
         if self.settings.fault == 'silent':
             return
