@@ -33,8 +33,8 @@ test-fast: .venv/ready
 	$(BIN)/python -m pytest -m 'not slow and not ros'
 
 lint: .venv/ready
-	$(BIN)/ament_flake8 --linelength 99 robident_ros test benchmarks setup.py
-	$(BIN)/ament_pep257 robident_ros benchmarks setup.py
+	$(BIN)/ament_flake8 --linelength 99 robident_ros launch test benchmarks setup.py
+	$(BIN)/ament_pep257 robident_ros launch benchmarks setup.py
 
 bench: .venv/ready
 	$(BIN)/python benchmarks/run.py $(ONLY)

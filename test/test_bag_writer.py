@@ -80,7 +80,7 @@ def test_a_bag_that_was_never_closed_holds_all_that_was_flushed(tmp_path: Path) 
 
 @pytest.mark.filterwarnings('ignore::robident_ros.errors.RobidentWarning')
 def test_a_full_disk_ends_the_bag_with_whole_messages(tmp_path: Path) -> None:
-    """A chunk that does not fit is taken back, what came before is there, and the error says so."""
+    """A chunk that does not fit is taken back; what came before is there."""
     writer = BagWriter(tmp_path / 'bag', TOPICS)
     q = fill(writer, 40)
     before = resource.getrlimit(resource.RLIMIT_FSIZE)

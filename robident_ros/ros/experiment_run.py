@@ -103,7 +103,8 @@ def _wait_until_done(processes: Processes, conductor: Conductor, tell: Tell) -> 
     def is_done() -> bool:
         tell(conductor.statuses)
         return conductor.status('excitation', 'state') in (FINISHED, HELD)
-    conductor.wait(is_done, SLOWEST * duration + MARGIN_S, 'the robot does not finish', processes.failure)
+    conductor.wait(is_done, SLOWEST * duration + MARGIN_S, 'the robot does not finish',
+                   processes.failure)
     if conductor.status('excitation', 'state') == HELD:
         raise ExperimentError(f'the robot was stopped and holds: '
                               f'{conductor.status("excitation", "reason")}')
