@@ -1,6 +1,5 @@
 """The description for Gazebo: driven by efforts, and understood by Gazebo's own parser."""
 
-from pathlib import Path
 import shutil
 import subprocess
 from xml.etree import ElementTree

@@ -20,7 +20,7 @@ if TYPE_CHECKING:
     from robident_ros.ros.experiment_run import Plan
 
 ROBOT, CONFIG = 'arm6', 'demo'
-BUDGET_S = 12.0  # CPU seconds of each design
+BUDGET_S = 10.0  # CPU seconds of each design
 VALIDATION_PERIODS = 3
 
 
