@@ -77,7 +77,7 @@ class Stage(Conductor):
         return result.successful, result.reason
 
     def is_ready(self) -> bool:
-        return bool(self.state()) and not self.status('excitation', 'waits for')
+        return self.state() == 'idle' and not self.status('excitation', 'waits for')
 
 
 @contextmanager

@@ -38,9 +38,7 @@ def running(lab: Stage, request: pytest.FixtureRequest) -> Iterator[Stage]:
     start_nodes(lab, request.param)
     start_motion(lab)
     yield lab
-    lab.set_parameter('simulated_robot', 'fault', 'none')
-    lab.processes.stop('excitation')
-    lab.processes.stop('recorder')
+    end_nodes(lab)
 
 
 def start_nodes(lab: Stage, interface: str = 'topic') -> None:
@@ -54,6 +52,12 @@ def start_nodes(lab: Stage, interface: str = 'topic') -> None:
                                controller=controller, use_sim_time=True,
                                config=str(lab.folder / 'config.yaml'))
     lab.until(lab.is_ready, what='nodes')
+
+
+def end_nodes(lab: Stage) -> None:
+    lab.processes.stop('excitation')
+    lab.processes.stop('recorder')
+    lab.set_parameter('simulated_robot', 'fault', 'none')
 
 
 def start_motion(lab: Stage) -> None:
@@ -103,9 +107,7 @@ def test_a_controller_that_ignores_commands_is_noticed(lab: Stage) -> None:
         lab.until(lambda: lab.state() == 'held', 30, 'hold')
         assert 'tracking error' in lab.reason()
     finally:
-        lab.set_parameter('simulated_robot', 'fault', 'none')
-        lab.processes.stop('excitation')
-        lab.processes.stop('recorder')
+        end_nodes(lab)
     assert_readable(lab.bag)
 
 
@@ -123,6 +125,7 @@ def test_a_stop_request_ends_in_a_hold_and_it_can_be_started_again(running: Stag
 def test_an_interrupted_node_brings_the_robot_to_rest_first(running: Stage) -> None:
     running.excitation.send_signal(signal.SIGINT)
     assert running.excitation.wait(HOLD_S) == 0
+    running.processes.stop('excitation')
     running.statuses.clear()
     running.until(lambda: running.statuses.get('simulated_robot') and rests(running), HOLD_S,
                   'rest')
@@ -165,18 +168,16 @@ def test_streamed_positions_stop_smoothly_too(lab: Stage) -> None:
         lab.set_parameter('simulated_robot', 'fault', 'off_track')
         assert_held(lab, 'tracking error')
     finally:
-        lab.set_parameter('simulated_robot', 'fault', 'none')
-        lab.processes.stop('excitation')
-        lab.processes.stop('recorder')
+        end_nodes(lab)
     assert_readable(lab.bag)
 
 
 @pytest.mark.parametrize('parameters, words', [
     ({}, 'parameter trajectory: is empty'),
     ({'trajectory': 'missing.yaml'}, 'missing.yaml: cannot be read'),
-    ({'trajectory': '{other}'}, 'trajectory: has no joint'),
+    ({'trajectory': '{other}'}, "trajectory: moves 'joint7'"),
     ({'urdf': '{other}'}, 'other.yaml'),
-    ({'urdf': '', 'robot_description': '<robot name="x"/>'}, 'no link'),
+    ({'urdf': '', 'robot_description': '<robot name="x"/>'}, 'has no movable joint'),
     ({'rate_hz': -5.0}, 'parameter rate_hz: is -5'),
     ({'rate_hz': 100}, 'write it with a decimal point'),
     ({'interface': 'topics'}, "did you mean 'topic'"),
@@ -229,8 +230,7 @@ def test_nothing_moves_without_a_start(lab: Stage) -> None:
         lab.spin(1.0)
         assert lab.state() == 'idle' and rests(lab)
     finally:
-        lab.processes.stop('excitation')
-        lab.processes.stop('recorder')
+        end_nodes(lab)
 
 
 def test_parameters_out_of_range_are_refused_while_running(lab: Stage) -> None:

@@ -94,18 +94,15 @@ def _declare(node: Node, setting: Setting) -> Any:
         raise ConfigError(f'{where}: is {found}, expected {_kind(setting.default)}'
                           f'{hint}') from error
     except InvalidParameterValueException as error:
+        given = getattr(node, '_parameter_overrides', {}).get(setting.name)
+        found = repr(given.value) if given is not None else str(error)
         highest = '' if setting.maximum is None else f' and at most {setting.maximum:g}'
-        raise ConfigError(f'{where}: is {_found(error)}, expected at least {setting.minimum:g}'
+        raise ConfigError(f'{where}: is {found}, expected at least {setting.minimum:g}'
                           f'{highest}') from error
     reason = setting.check(value)
     if reason:
         raise ConfigError(f'{where}: {reason}')
     return list(value) if isinstance(setting.default, list) else value
-
-
-def _found(error: InvalidParameterValueException) -> str:
-    """Return the value that ROS did not accept."""
-    return str(error.args[1] if len(error.args) > 1 else error)
 
 
 def _kind(default: Any) -> str:
