@@ -118,3 +118,14 @@ def test_nothing_is_planned_for_a_robot_that_moves_or_is_not_heard(planned) -> N
 def test_a_trajectory_for_another_robot_is_refused() -> None:
     with pytest.raises(ExperimentError, match='joint7'):
         Session(shipped('arm6'), random_trajectory(shipped('arm7')), OPTIONS)
+
+
+def test_a_robot_that_stops_by_its_window_is_held_there(session: Session) -> None:
+    """Who is too late must not go on: the session follows the robot to where it stops."""
+    now = session.timeline.phase('periods').start + 1.3
+    window = session.window(now, 0.5)
+    session.fall_back(window, 'too slow')
+    follow(session, now + 5, begin=now)
+    assert (session.state, session.reason) == (HELD, 'too slow')
+    np.testing.assert_array_equal(session.command(now + 5)[0],
+                                  window.sample(np.array([window.duration]))[0][0])

@@ -134,6 +134,11 @@ class Session:
             return self._interrupted(now + horizon)
         return self.motion
 
+    def fall_back(self, window: Motion, reason: str) -> None:
+        """Take note that the robot stops by a window that it was given: nobody came in time."""
+        self.motion, self.state = window, STOPPING
+        self.reason = self.reason or reason
+
     def _interrupted(self, time: float) -> Interrupted:
         t = max(time - self.begin, 0.0)
         stop = self.timeline.stop(t, self.robot.limits, self.options.envelope.stop_s)

@@ -10,6 +10,7 @@ from typing import Protocol
 
 from rclpy.node import Node
 from robident_ros.errors import ExperimentError
+from robident_ros.experiment.motion import Motion
 from robident_ros.experiment.session import Session
 from robident_ros.experiment.timeline import match_joints
 from robident_ros.ros.messages import sample_points, to_trajectory
@@ -20,6 +21,7 @@ TOPIC, ACTION, STREAM = 'topic', 'action', 'stream'
 # Points of the past that a message begins with, s. A controller that finds itself between two
 # points goes on there; one that finds itself before the first would go to it from where it is.
 PAST = 0.2
+LATENCY = 0.05  # s that a message may need to its controller
 
 
 class Player(Protocol):
@@ -52,7 +54,8 @@ class TopicPlayer:
         self._publisher = node.create_publisher(JointTrajectory,
                                                 f'{controller}/joint_trajectory', 10)
         self._session, self._horizon = session, horizon
-        self._due = float('inf')
+        self._due = self._end = float('inf')  # when to send again; when the robot stops itself
+        self._window: Motion | None = None
         self.refusal = ''
 
     def absence(self) -> str:
@@ -64,6 +67,7 @@ class TopicPlayer:
 
     def begin(self, now: float) -> None:
         """Send the beginning."""
+        self._end = float('inf')
         self._send(now)
 
     def tick(self, now: float) -> None:
@@ -77,12 +81,18 @@ class TopicPlayer:
 
     def _send(self, now: float) -> None:
         session = self._session
+        if now > self._end - LATENCY:  # going on would tear the robot out of its own stop
+            session.fall_back(self._window, 'this computer was too slow to continue in time')
+            self._due = float('inf')
+            return
         reach = max(session.begin - now, 0.0) + self._horizon
         motion = session.window(now, reach)
         points = sample_points(motion, now - session.begin - PAST, session.options.rate_hz)
         self._publisher.publish(to_trajectory(session.robot.joint_names, points, session.begin))
         is_last = motion is session.motion
+        self._window = motion
         self._due = float('inf') if is_last else now + reach - self._horizon / 2
+        self._end = float('inf') if is_last else now + reach
 
 
 class ActionPlayer:
