@@ -24,7 +24,7 @@ help:
 	@touch $@
 
 demo: .venv/ready
-	$(BIN)/robident base urdf/puma560.urdf --config config/puma560.yaml
+	$(BIN)/robident demo
 
 test: .venv/ready
 	$(BIN)/python -m pytest
@@ -33,8 +33,8 @@ test-fast: .venv/ready
 	$(BIN)/python -m pytest -m 'not slow and not ros'
 
 lint: .venv/ready
-	$(BIN)/ament_flake8 --linelength 99 robident_ros test benchmarks setup.py
-	$(BIN)/ament_pep257 robident_ros benchmarks setup.py
+	$(BIN)/ament_flake8 --linelength 99 robident_ros launch test benchmarks setup.py
+	$(BIN)/ament_pep257 robident_ros launch benchmarks setup.py
 
 bench: .venv/ready
 	$(BIN)/python benchmarks/run.py $(ONLY)

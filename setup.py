@@ -8,6 +8,8 @@ PACKAGE = 'robident_ros'
 # package.xml is the one place where the version is written.
 MANIFEST = ElementTree.parse(Path(__file__).parent / 'package.xml').getroot()
 
+NODES = ('commanded_effort_node', 'excitation_node', 'identification_node', 'recorder_node',
+         'simulated_robot_node')
 EXTRAS = {
     'fast': ['numba'],
     'plot': ['matplotlib'],
@@ -19,7 +21,8 @@ EXTRAS = {
     'ros': ['ros-rclpy[fastrtps]', 'ros-sensor-msgs', 'ros-trajectory-msgs', 'ros-std-msgs',
             'ros-std-srvs', 'ros-diagnostic-msgs', 'ros-rosgraph-msgs'],
 }
-EXTRAS['dev'] = [item for name in ('fast', 'plot', 'sim', 'lint', 'test') for item in EXTRAS[name]]
+EXTRAS['dev'] = [item for name in ('fast', 'plot', 'sim', 'lint', 'test', 'ros')
+                 for item in EXTRAS[name]]
 
 setup(
     name=PACKAGE,
@@ -42,6 +45,8 @@ setup(
         (f'share/{PACKAGE}/launch', glob('launch/*.launch.py')),
         (f'share/{PACKAGE}/urdf', glob('urdf/*')),
     ],
-    entry_points={'console_scripts': ['robident = robident_ros.cli.main:main']},
+    entry_points={'console_scripts': [
+        'robident = robident_ros.cli.main:main',
+        *(f'{node} = robident_ros.ros.{node}:main' for node in NODES)]},
     zip_safe=True,
 )

@@ -15,7 +15,8 @@ import warnings
 
 from robident_ros.errors import RobidentError, RobidentWarning
 
-COMMANDS = ('base', 'design', 'inspect', 'identify', 'payload', 'validate')
+COMMANDS = ('base', 'design', 'simulate', 'run', 'inspect', 'identify', 'payload', 'validate',
+            'demo')
 
 
 def make_parser() -> argparse.ArgumentParser:
@@ -40,6 +41,10 @@ def _version() -> str:
 
 def main(argv: Sequence[str] | None = None) -> int:
     """Run one command; a known failure is one line on stderr and exit code 1."""
+    # The matrices are small: threads of the linear algebra cost more than they bring, by far so
+    # where several processes share the cores. It must be said before numpy is loaded.
+    for name in ('OMP_NUM_THREADS', 'OPENBLAS_NUM_THREADS'):
+        os.environ.setdefault(name, '1')
     for stream in (sys.stdout, sys.stderr):
         if hasattr(stream, 'reconfigure'):
             stream.reconfigure(errors='replace')  # a terminal that cannot show kg·m²

@@ -117,6 +117,31 @@ class Timeline:
         return motion
 
 
+@dataclass(frozen=True, eq=False)
+class Interrupted:
+    """A timeline up to the time ``at``, and from there on a stop along its path."""
+
+    timeline: Timeline
+    at: float
+    stop: Motion
+
+    @property
+    def duration(self) -> float:
+        """Time at which it rests, in s."""
+        return self.at + self.stop.duration
+
+    def sample(self, t: np.ndarray) -> Sample:
+        """Return positions, speeds and accelerations; at rest after its end."""
+        t = np.asarray(t, dtype=float)
+        before = self.timeline.sample(t)
+        after = self.stop.sample(np.clip(t - self.at, 0, self.stop.duration))
+        stopping, resting = t >= self.at, t >= self.duration
+        q, v, a = (np.where(stopping[:, None], late, early)
+                   for early, late in zip(before, after))
+        v[resting] = a[resting] = 0
+        return q, v, a
+
+
 def plan_timeline(trajectory: Trajectory, q_start: np.ndarray, robot: Robot,
                   options: ExperimentOptions, collision: CollisionModel | None = None) -> Timeline:
     """
