@@ -21,8 +21,8 @@ def add_parser(subparsers: argparse._SubParsersAction) -> None:
     add_robot_options(parser)
     parser.add_argument('unloaded', metavar='WITHOUT', help='recording without the load')
     parser.add_argument('loaded', metavar='WITH', help='recording with the load')
-    parser.add_argument('--frame', help='link to tell the parameters in (default: the frame of '
-                        'the last joint)')
+    parser.add_argument('--frame', help='link that carries the load, to tell its parameters in '
+                        '(default: the frame of the last joint, if there is only one end)')
     parser.add_argument('--topic', help='topic of the joint states (default: /joint_states)')
     parser.add_argument('--json', action='store_true', help='print one JSON object')
     parser.set_defaults(run=run, trajectory=None)

@@ -10,9 +10,9 @@ Friction and offsets may differ between the recordings (load and temperature cha
 from dataclasses import dataclass
 
 import numpy as np
-import pinocchio as pin
 from robident_ros.arrays import read_only
-from robident_ros.errors import did_you_mean, EstimationError, RankDeficient
+from robident_ros.errors import RankDeficient
+from robident_ros.estimation.attachment import find_attachment
 from robident_ros.estimation.information import SquareRootInformation
 from robident_ros.estimation.least_squares import joint_deviations
 from robident_ros.estimation.problem import column_norms, weighted_problem
@@ -48,9 +48,10 @@ def identify_payload(unloaded: SquareRootInformation, loaded: SquareRootInformat
     Identify a load.
 
     :param unloaded: information of a recording without the load, ``loaded`` with it.
-    :param frame: link or frame that the parameters are told in; default: the last joint's.
+    :param frame: link or frame that carries the load and that the parameters are told in;
+        default: that of the last joint, where there is one last joint.
     """
-    joint, name, placement = _attachment(robot, frame)
+    joint, name, placement = find_attachment(robot, frame)
     column = robot.link_columns[joint]
     K_L = base.K[:, column:column + 10]
     A, y = _stack(unloaded, loaded, robot, base, K_L)
@@ -71,18 +72,6 @@ def identify_payload(unloaded: SquareRootInformation, loaded: SquareRootInformat
     verdict = None if hidden.any() else judge_link(robot.tree_joint_names[joint], value)
     return Payload(name, INERTIAL, read_only(np.where(hidden, np.nan, value)), read_only(std),
                    read_only(covariance), verdict)
-
-
-def _attachment(robot: Robot, frame: str | None) -> tuple[int, str, pin.SE3]:
-    """Return the tree joint that carries a frame, and the frame's placement in it."""
-    if frame is None:
-        return len(robot.tree_joint_names) - 1, robot.tree_joint_names[-1], pin.SE3.Identity()
-    for item in robot.tree.frames:
-        if item.name == frame and item.parentJoint > 0:
-            return item.parentJoint - 1, frame, item.placement
-    known = [item.name for item in robot.tree.frames if item.parentJoint > 0]
-    raise EstimationError(f'{robot.description.source}: there is no moving frame {frame!r}, '
-                          + did_you_mean(frame, known))
 
 
 def _stack(unloaded: SquareRootInformation, loaded: SquareRootInformation, robot: Robot,
