@@ -105,6 +105,10 @@ def process(recording: Recording, options: ProcessingOptions = ProcessingOptions
     if np.isnan(recording.tau).all():
         raise RecordingError(f'{recording.source}: has no efforts, so nothing can be identified '
                              'from it')
+    if recording.is_bursty:
+        warnings.warn(f'{recording.source}: samples come in bursts; taken as {recording.rate:.4g} '
+                      'per second. Stamp them when they are measured, not when they arrive',
+                      RobidentWarning, stacklevel=2)
     bandwidth = look_at_bandwidth(recording)
     cutoff = options.cutoff_hz or bandwidth.cutoff_hz
     gap = longest_pause(recording, options, cutoff)
@@ -143,7 +147,9 @@ def longest_pause(recording: Recording, options: ProcessingOptions, cutoff: floa
     """Return how far apart samples may be to be interpolated between [s]."""
     if options.gap_s is not None:
         return max(options.gap_s, 1.5 / recording.rate)
-    return max(3 / recording.rate, 0.25 / cutoff)
+    # Between bursts there is a pause, which as such is no gap.
+    burst = 1.5 * np.quantile(np.diff(recording.t), 0.99) if recording.is_bursty else 0.0
+    return max(3 / recording.rate, 0.25 / cutoff, burst)
 
 
 def _average(recording: Recording, options: ProcessingOptions, reference: Trajectory | None,
