@@ -52,8 +52,8 @@ class Samples:
     :param joint_names: the n joints, in column order
     :param rate_hz: rows per second
     :param filter: what both sides of τ = W·χ go through; ``filter.apply`` makes m rows of N
-    :param weights: (m, n), zero where a row of a joint is not to be used, else the share of
-        periods that know it
+    :param weights: (m, n), zero where a row of a joint is not to be used, else the root of the
+        share of periods that know it
     :param noise_std: standard deviation of the noise of a filtered effort row (n,)
     :param cutoff_hz: cutoff of the filter
     :param dropped: what is not used, and why
@@ -86,7 +86,7 @@ class _Prepared:
     rows: tuple[np.ndarray, ...]  # t, q, v, a, tau
     rate_hz: float
     parallel: ParallelFilter
-    share: np.ndarray | float  # of periods that know each kept row
+    share: np.ndarray | float  # root of the share of periods that know each kept row
     noise_std: np.ndarray
     noise_v: np.ndarray
     dropped: tuple[Dropped, ...]
@@ -184,11 +184,21 @@ def _prepare_periodic(recording: Recording, periods: Periods, options: Processin
                     for k, reason in periods.excluded.items())
     outside = len(recording) - (used + len(periods.excluded)) * points
     return _Prepared((periods.t, q, v, a, periods.tau), points / periods.period, filter_,
-                     filter_.apply(periods.counts / used),
+                     _row_weights(filter_, periods.counts / used),
                      np.sqrt(np.diag(periods.noise_tau) / used) * filter_.noise_gain,
                      noise_q * np.sqrt(2 * (omega ** 2).sum() / points),
                      (*dropped, Dropped(max(outside, 0), len(recording),
                                         'before or behind the whole periods')))
+
+
+def _row_weights(filter_: ParallelFilter, share: np.ndarray) -> np.ndarray:
+    """
+    Return factors of rows that only a share of the periods knows.
+
+    The variance of their noise is 1/share times as large, so its root is the factor. The
+    filter's side lobes would carry a step of the share beyond 0 and 1.
+    """
+    return np.sqrt(np.clip(filter_.apply(share), 0.0, 1.0))
 
 
 def _prepare_any(recording: Recording, options: ProcessingOptions, bandwidth: Bandwidth,
