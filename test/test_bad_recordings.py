@@ -6,7 +6,8 @@ from measured import periodic, ROBOT, THETA, with_effort
 import numpy as np
 import pytest
 from robident_ros.config import EstimatorOptions, ProcessingOptions
-from robident_ros.errors import EstimationError, RobidentWarning
+from robident_ros.errors import EstimationError, RobidentWarning, SolverFailed
+from robident_ros.estimation.cones import ConeProgramme
 from robident_ros.estimation.estimate import Estimate
 from robident_ros.estimation.identify import identify
 from robident_ros.model.base import base_parameters
@@ -67,6 +68,43 @@ def test_bursts_of_messages_are_said_and_used() -> None:
     assert len(samples.t) < 1.1 * len(even)
     # stamps that are 30 ms off cost much, but the arm is still known
     assert identify([samples], ROBOT, QUICK).estimate.relative_error['base'] < 0.3
+
+
+def test_rows_that_few_periods_know_weigh_by_their_deviation() -> None:
+    """Known by one period of four, an average is twice as noisy: it counts half."""
+    recording = periodic(periods=4)
+    tau = np.array(recording.tau)
+    tau[(recording.t >= 9) & (recording.t % 8 > 1) & (recording.t % 8 < 5), 2] = np.nan
+    samples = process(replace(recording, tau=tau), ProcessingOptions(period_s=8.0))
+    weights = samples.weights[:, 2]
+    assert weights.max() <= 1
+    middle = samples.t[samples.filter.rows] + samples.periods.start
+    middle = (middle % 8 > 2.5) & (middle % 8 < 3.5) & (weights > 0)
+    np.testing.assert_allclose(weights[middle], 0.5, atol=1e-3)
+
+
+@pytest.mark.parametrize('factor', [1000.0, 1e-3])
+def test_efforts_in_another_unit_are_solved_and_suspected(factor: float) -> None:
+    recording = periodic()
+    plain = estimate(recording)
+    found = estimate(replace(recording, tau=factor * recording.tau))
+    assert 'times what the URDF predicts' in notes(found)
+    assert 'URDF predicts' not in notes(plain)
+    assert found.is_consistent
+    assert found.relative_error['base'] == pytest.approx(plain.relative_error['base'], rel=1e-3)
+    # the prior is now far away, which costs a little
+    assert found.relative_error['consistent'] < 2 * plain.relative_error['consistent']
+
+
+def test_without_a_solution_the_base_parameters_are_still_told(monkeypatch) -> None:
+    def fail(*_) -> None:
+        raise SolverFailed('Clarabel stopped')
+    plain = estimate(periodic())
+    monkeypatch.setattr(ConeProgramme, 'solve', fail)
+    found = estimate(periodic())
+    assert 'there is no consistent estimate' in notes(found)
+    np.testing.assert_array_equal(found.base.value, plain.base.value)
+    assert 'consistent' not in found.cross_validation
 
 
 def test_a_dead_effort_channel_is_known_by_its_noise() -> None:

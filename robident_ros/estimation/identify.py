@@ -15,7 +15,8 @@ from robident_ros.estimation.information import combine, SquareRootInformation
 from robident_ros.estimation.least_squares import correlation_length, robust_weights
 from robident_ros.estimation.prepare import check_joints, compress_all, cross_validation, join
 from robident_ros.estimation.prepare import look_at, Progress
-from robident_ros.estimation.solution import Setting, solve_base, solve_consistent, solve_near
+from robident_ros.estimation.solution import consistent_or_prior, Setting, solve_base
+from robident_ros.estimation.solution import solve_consistent, solve_near
 from robident_ros.estimation.validation import cross_validate, relative_error
 from robident_ros.estimation.whitening import compress_whitened, noise_covariance
 from robident_ros.model.robot import Robot
@@ -72,7 +73,8 @@ def identify(recordings: Sequence[Samples], robot: Robot,
         setting, parts = _whiten(recordings, setting, parts)
     information = combine(parts)
     solution = solve_base(information, setting)
-    consistent = solve_consistent(solution, setting)
+    consistent, trouble = consistent_or_prior(solution, setting)
+    notes += trouble + suspicion.suspect_units(setting, solution)
     base_theta = setting.base.to_standard(solution.beta)
     residuals = _residuals(recordings, setting.robot, base_theta, consistent.theta, weights)
     correlation = residuals.correlation()
@@ -80,7 +82,8 @@ def identify(recordings: Sequence[Samples], robot: Robot,
     notes += suspicion.describe_signs(setting, solution, consistent, correlation)
     if relative_error(combine(plain), solution.beta) > suspicion.POOR:
         notes += suspicion.suspect_mistakes(recordings[0], setting.robot, setting.base)
-    errors = _validate(parts, plain, setting, consistent, holdout)
+    errors = _validate(parts, plain, setting, consistent, None if trouble else holdout,
+                       not trouble)
     estimate = assemble(setting, combine(plain), solution, near, consistent, correlation, errors,
                         len(residuals.t), notes)
     return Identification(estimate, setting.robot, information, residuals)
@@ -127,11 +130,12 @@ def _residuals(recordings: Sequence[Samples], robot: Robot, base: np.ndarray,
 
 def _validate(parts: list[SquareRootInformation], plain: list[SquareRootInformation],
               setting: Setting, found: Consistent,
-              holdout: Sequence[Samples] | str | None) -> dict[str, float | None]:
+              holdout: Sequence[Samples] | str | None, solved: bool) -> dict[str, float | None]:
     """
     Return cross-validation errors of the base and the consistent estimate, and the holdout.
 
     :param plain: the same parts without weights, which errors are told of.
+    :param solved: whether there is a consistent estimate to validate.
     """
     def consistent(part: SquareRootInformation, like: Consistent | None = found) -> np.ndarray:
         return setting.base.K @ solve_consistent(solve_base(part, setting), setting, like).theta
@@ -139,8 +143,9 @@ def _validate(parts: list[SquareRootInformation], plain: list[SquareRootInformat
     errors: dict[str, float | None] = {'holdout': None}
     if len(parts) > 1 and (seen := cross_validation(parts, setting, plain)) < np.inf:
         errors['base'] = seen
-        errors['consistent'] = float(np.sqrt(np.mean(
-            cross_validate(parts, consistent, plain)**2)))
+        if solved:
+            errors['consistent'] = float(np.sqrt(np.mean(
+                cross_validate(parts, consistent, plain)**2)))
     if holdout == 'second-half':
         if len(parts) < 2:
             raise EstimationError('the recording is too short to hold out its second half')

@@ -11,7 +11,7 @@ from dataclasses import replace
 from itertools import combinations
 
 import numpy as np
-from robident_ros.errors import EstimationError
+from robident_ros.errors import EstimationError, SolverFailed
 from robident_ros.estimation.consistent import Consistent, estimate_consistent
 from robident_ros.estimation.solution import BaseSolution, Setting
 from robident_ros.model.base import BaseParameters
@@ -27,6 +27,7 @@ CONSTANT = 1e-6  # of its mean: an effort that varies less was not measured
 # predicts, was not measured either: the channel is dead.
 NOISE_ONLY, DEAD = 3.0, 0.01
 POOR = 0.2  # relative error from which mistakes are looked for
+OTHER_UNIT = 50.0  # factor between efforts and a-priori ones that parameters do not explain
 TRIED = 400  # samples that mistakes are tried on
 CERTAIN = 5.0  # standard deviations below zero at which friction is negative beyond doubt
 IMPOSSIBLE = 0.5  # rise of the residual that possible bodies cost: something else is wrong
@@ -127,6 +128,18 @@ def suspect_signs(names: tuple[str, ...], beta: np.ndarray, std: np.ndarray,
     return [joint for joint, total in certainty.items() if total < -CERTAIN]
 
 
+def suspect_units(setting: Setting, solution: BaseSolution) -> list[str]:
+    """Say if efforts are so far from what the URDF predicts that their unit must be another."""
+    problem = solution.problem
+    predicted = np.linalg.norm(problem.A @ setting.base.K @ setting.robot.theta)
+    ratio = float(np.linalg.norm(problem.y) / predicted) if predicted > 0 else 1.0
+    if 1 / OTHER_UNIT < ratio < OTHER_UNIT:
+        return []
+    unit = 'mN·m or mA' if ratio > 1 else 'kN·m, or motor currents'
+    return [f'efforts are {ratio:.2g} times what the URDF predicts: are they in {unit}? If so, '
+            'set drives: gains']
+
+
 def suspect_mistakes(samples: Samples, robot: Robot, base: BaseParameters) -> list[str]:
     """Try likely mistakes on some of the samples; name the one that would halve the error."""
     pick = np.unique(np.linspace(0, len(samples.q) - 1, TRIED).astype(int))
@@ -221,7 +234,10 @@ def _fits_reversed(setting: Setting, solution: BaseSolution) -> bool:
     problem = solution.problem
     costs = []
     for candidate in (problem, replace(problem, y=-problem.y)):
-        fit = estimate_consistent(candidate, setting.robot, setting.base, setting.prior,
-                                  weight=1e-3)
+        try:
+            fit = estimate_consistent(candidate, setting.robot, setting.base, setting.prior,
+                                      weight=1e-3)
+        except SolverFailed:
+            return False
         costs.append(candidate.cost(setting.base.K @ fit.theta))
     return costs[1] < costs[0] / 4
