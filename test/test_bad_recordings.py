@@ -107,6 +107,17 @@ def test_without_a_solution_the_base_parameters_are_still_told(monkeypatch) -> N
     assert 'consistent' not in found.cross_validation
 
 
+@pytest.mark.parametrize('joint', range(6))
+@pytest.mark.parametrize('what', ['effort', 'position'])
+def test_one_reversed_joint_is_suspected(what: str, joint: int) -> None:
+    """Also where it carries little of the efforts, so that the error as a whole is small."""
+    recording = periodic()
+    sign = np.where(np.arange(6) == joint, -1.0, 1.0)
+    wrong = replace(recording, tau=sign * recording.tau) if what == 'effort' else \
+        replace(recording, q=sign * recording.q)
+    assert f"joint{joint + 1}" in notes(estimate(wrong))
+
+
 def test_a_dead_effort_channel_is_known_by_its_noise() -> None:
     dead = 1.5 + 1e-3 * np.random.default_rng(3).normal(size=2400)
     found = estimate(with_effort(periodic(), 3, dead))

@@ -8,11 +8,11 @@ from robident_ros.estimation.estimate import JointResult, LinkResult, StandardRe
 from robident_ros.estimation.information import SquareRootInformation
 from robident_ros.estimation.problem import column_norms
 from robident_ros.estimation.solution import BaseSolution, NearSolution, Setting
+from robident_ros.estimation.suspicion import STRANGE
 from robident_ros.estimation.validation import relative_error
 from robident_ros.model.parameters import M
 from robident_ros.model.physical import judge_link
 
-STRANGE = 0.15  # rise of the residual by consistency that is more than noise explains
 ILL = 1000  # condition of the scaled regressor above which small errors are great ones
 WEAK = 0.3  # share of the largest entry at which a parameter belongs to the weakest direction
 

@@ -80,7 +80,8 @@ def identify(recordings: Sequence[Samples], robot: Robot,
     correlation = residuals.correlation()
     near = solve_near(solution, setting, correlation)
     notes += suspicion.describe_signs(setting, solution, consistent, correlation)
-    if relative_error(combine(plain), solution.beta) > suspicion.POOR:
+    if relative_error(combine(plain), solution.beta) > suspicion.POOR or (
+            consistent.loss > suspicion.STRANGE):
         notes += suspicion.suspect_mistakes(recordings[0], setting.robot, setting.base)
     errors = _validate(parts, plain, setting, consistent, None if trouble else holdout,
                        not trouble)

@@ -27,6 +27,7 @@ CONSTANT = 1e-6  # of its mean: an effort that varies less was not measured
 # predicts, was not measured either: the channel is dead.
 NOISE_ONLY, DEAD = 3.0, 0.01
 POOR = 0.2  # relative error from which mistakes are looked for
+STRANGE = 0.15  # rise of the residual by consistency that is more than noise explains
 OTHER_UNIT = 50.0  # factor between efforts and a-priori ones that parameters do not explain
 TRIED = 400  # samples that mistakes are tried on
 CERTAIN = 5.0  # standard deviations below zero at which friction is negative beyond doubt
@@ -152,7 +153,7 @@ def suspect_mistakes(samples: Samples, robot: Robot, base: BaseParameters) -> li
     trials = [(what, _error(robot, base, *changed)) for what, changed
               in _mistakes(robot.joint_names, *state)]
     what, error = min(trials, key=lambda trial: trial[1])
-    if present < POOR or error > present / 2:
+    if error > present / 2:
         return []
     return [f'{what}: the error of a plain fit would fall from {100 * present:.0f} % to '
             f'{100 * error:.1f} %']
