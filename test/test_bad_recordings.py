@@ -115,7 +115,7 @@ def test_one_reversed_joint_is_suspected(what: str, joint: int) -> None:
     sign = np.where(np.arange(6) == joint, -1.0, 1.0)
     wrong = replace(recording, tau=sign * recording.tau) if what == 'effort' else \
         replace(recording, q=sign * recording.q)
-    assert f"joint{joint + 1}" in notes(estimate(wrong))
+    assert f'joint{joint + 1}' in notes(estimate(wrong))
 
 
 def test_a_dead_effort_channel_is_known_by_its_noise() -> None:

@@ -21,6 +21,7 @@ from robident_ros.processing.grid import even_grid, interpolate, interpolate_kno
 from robident_ros.processing.parallel_filter import lowpass_kernel, ParallelFilter
 from robident_ros.processing.periods import average_periods, Periods
 from robident_ros.processing.saturation import find_saturated
+from robident_ros.processing.spikes import find_spikes
 from robident_ros.recording.recording import read_only, Recording
 
 POSITION_CUTOFF = 2.0  # times the cutoff: flat over all that the parallel filter lets through
@@ -93,15 +94,18 @@ class _Prepared:
 
 
 def process(recording: Recording, options: ProcessingOptions = ProcessingOptions(),
-            reference: Trajectory | None = None) -> Samples:
+            reference: Trajectory | None = None, robust: bool = False) -> Samples:
     """
     Turn a recording into samples.
 
     :param reference: the trajectory that was played, if it is known
+    :param robust: whether spikes of the efforts are left out before anything spreads them
     """
     whole, recording = recording, _cut(recording, options)
     saturated = find_saturated(recording, options.effort_limits)
     recording = replace(recording, tau=np.where(saturated, np.nan, recording.tau))
+    spikes = find_spikes(recording.tau) if robust else np.zeros(saturated.shape, dtype=bool)
+    recording = replace(recording, tau=np.where(spikes, np.nan, recording.tau))
     if np.isnan(recording.tau).all():
         raise RecordingError(f'{recording.source}: has no efforts, so nothing can be identified '
                              'from it')
@@ -121,6 +125,8 @@ def process(recording: Recording, options: ProcessingOptions = ProcessingOptions
     dropped = [Dropped(len(whole) - len(recording), len(whole), 'outside start_s to stop_s'),
                *(Dropped(int(count), len(recording), 'effort saturated', name)
                  for count, name in zip(saturated.sum(axis=0), recording.joint_names)),
+               *(Dropped(int(count), len(recording), 'spike of the effort', name)
+                 for count, name in zip(spikes.sum(axis=0), recording.joint_names)),
                *ready.dropped, *doubtful]
     t, q, v, a, tau = ready.rows
     return Samples(t, q, v, a, tau, recording.joint_names, ready.rate_hz, ready.parallel,
