@@ -6,7 +6,7 @@ from measured import periodic, ROBOT, THETA, with_effort
 import numpy as np
 import pytest
 from robident_ros.config import EstimatorOptions, ProcessingOptions
-from robident_ros.errors import EstimationError, RobidentWarning, SolverFailed
+from robident_ros.errors import ConfigError, EstimationError, RobidentWarning, SolverFailed
 from robident_ros.estimation.cones import ConeProgramme
 from robident_ros.estimation.estimate import Estimate
 from robident_ros.estimation.identify import identify
@@ -116,6 +116,13 @@ def test_one_reversed_joint_is_suspected(what: str, joint: int) -> None:
     wrong = replace(recording, tau=sign * recording.tau) if what == 'effort' else \
         replace(recording, q=sign * recording.q)
     assert f'joint{joint + 1}' in notes(estimate(wrong))
+
+
+@pytest.mark.parametrize('option', ['cutoff_hz', 'period_s'])
+@pytest.mark.parametrize('value', [0.0, -1.0])
+def test_options_that_cannot_be_meant_are_refused(option: str, value: float) -> None:
+    with pytest.raises(ConfigError, match=f'{option}: is {value:g}, expected more than 0'):
+        process(periodic(), ProcessingOptions(**{option: value}))
 
 
 def test_a_dead_effort_channel_is_known_by_its_noise() -> None:

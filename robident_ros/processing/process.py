@@ -13,7 +13,7 @@ import warnings
 
 import numpy as np
 from robident_ros.config import ProcessingOptions
-from robident_ros.errors import RecordingError, RobidentWarning
+from robident_ros.errors import ConfigError, RecordingError, RobidentWarning
 from robident_ros.excitation.trajectory import Trajectory
 from robident_ros.processing.bandwidth import Bandwidth, find_bandwidth
 from robident_ros.processing.derivatives import count_harmonics, differentiate, fit_fourier
@@ -101,6 +101,7 @@ def process(recording: Recording, options: ProcessingOptions = ProcessingOptions
     :param reference: the trajectory that was played, if it is known
     :param robust: whether spikes of the efforts are left out before anything spreads them
     """
+    _check_options(options)
     whole, recording = recording, _cut(recording, options)
     saturated = find_saturated(recording, options.effort_limits)
     recording = replace(recording, tau=np.where(saturated, np.nan, recording.tau))
@@ -132,6 +133,15 @@ def process(recording: Recording, options: ProcessingOptions = ProcessingOptions
     return Samples(t, q, v, a, tau, recording.joint_names, ready.rate_hz, ready.parallel,
                    weights, ready.noise_std, cutoff,
                    tuple(item for item in dropped if item.count), periods)
+
+
+def _check_options(options: ProcessingOptions) -> None:
+    """Refuse what cannot be meant; leaving an option out is how to have it chosen."""
+    for name in ('cutoff_hz', 'period_s'):
+        value = getattr(options, name)
+        if value is not None and not value > 0:
+            raise ConfigError(f'processing: {name}: is {value:g}, expected more than 0; leave it '
+                              'out to have it found from the data')
 
 
 def _cut(recording: Recording, options: ProcessingOptions) -> Recording:
