@@ -156,6 +156,36 @@ def test_messages_outside_of_chunks_are_read(tmp_path: Path) -> None:
     assert_same(recording, read_bag(tmp_path / 'bag.mcap'))
 
 
+def test_a_damaged_length_in_a_chunk_is_told(tmp_path: Path) -> None:
+    """One wrong byte hides all messages behind it; how many are missing is said."""
+    recording = random_recording(300)
+    write_bag(recording, tmp_path / 'bag', 'mcap')
+    file = tmp_path / 'bag' / 'bag.mcap'
+    data = bytearray(file.read_bytes())
+    body = data.index(rows_of(recording)[100])
+    head = body - 22 - 9  # channel, number and times, behind kind and length
+    assert data[head] == 5
+    data[head + 4] = 0x40  # a record of a gigabyte
+    file.write_bytes(data)
+    back, notes = read_noting(file)
+    assert len(back) == 100
+    np.testing.assert_array_equal(back.q, recording.q[:100])
+    assert 'runs over the end' in notes and '200 of 300 messages' in notes
+
+
+def test_a_message_that_is_hidden_by_its_neighbour_is_missed(tmp_path: Path) -> None:
+    """A length that swallows exactly the next message leaves all records in place."""
+    recording = random_recording(300)
+    write_bag(recording, tmp_path / 'bag', 'mcap')
+    file = tmp_path / 'bag' / 'bag.mcap'
+    data = bytearray(file.read_bytes())
+    head = data.index(rows_of(recording)[100]) - 22 - 9
+    length = int.from_bytes(data[head + 1:head + 9], 'little')
+    data[head + 1:head + 9] = (2 * length + 9).to_bytes(8, 'little')
+    file.write_bytes(data)
+    assert '1 of 300 messages' in read_noting(file)[1]
+
+
 @both_storages
 @pytest.mark.parametrize('seed', range(5))
 def test_overwritten_bytes_never_crash(tmp_path: Path, storage: str, seed: int) -> None:

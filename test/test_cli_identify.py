@@ -134,6 +134,41 @@ def test_a_wrong_estimate_is_refused(files: Path, capsys) -> None:
     assert 'schema' in failure(capsys, 'validate', str(files / 'fast.yaml'), str(files / 'two'))
 
 
+def test_an_estimate_takes_what_concerns_the_recordings(identified: Path, files: Path, tmp_path,
+                                                        capsys) -> None:
+    """How to process them, but not another robot."""
+    command = ['validate', str(identified), str(files / 'two'), '--json']
+    assert main(command) == 0
+    plain = json.loads(capsys.readouterr().out)['after']
+    assert main([*command, '--config', str(files / 'fast.yaml')]) == 0
+    assert json.loads(capsys.readouterr().out)['after'] == plain
+    (tmp_path / 'cut.yaml').write_text(f'{FAST}processing: {{stop_s: 9}}\n')
+    assert main([*command, '--config', str(tmp_path / 'cut.yaml')]) == 0
+    assert json.loads(capsys.readouterr().out)['after'] != plain
+    (tmp_path / 'other.yaml').write_text(f'{FAST}drives: {{terms: [Fv]}}\n')
+    assert 'drives: differs' in failure(capsys, *command[:3], '--config',
+                                        str(tmp_path / 'other.yaml'))
+    assert '--terms' in failure(capsys, *command[:3], '--terms', 'Fv')
+
+
+def test_robust_identification_ignores_spikes(files: Path, tmp_path, capsys) -> None:
+    original = recording()
+    tau = np.array(original.tau)
+    tau[::97] += 15 * tau.std(axis=0)
+    write_csv(Recording(original.t, original.q, None, tau, original.joint_names),
+              tmp_path / 'spikes.csv')
+    (tmp_path / 'robust.yaml').write_text(FAST.replace('coulomb', 'robust: true, coulomb'))
+    errors = []
+    for config in (files / 'fast.yaml', tmp_path / 'robust.yaml'):
+        out = tmp_path / config.stem
+        assert main(['identify', URDF, str(tmp_path / 'spikes.csv'), '--config', str(config),
+                     '-o', str(out), '--json']) == 0
+        capsys.readouterr()
+        assert main(['validate', str(out), str(files / 'two'), '--json']) == 0
+        errors.append(json.loads(capsys.readouterr().out)['after'])
+    assert errors[1] < errors[0] / 3
+
+
 def test_gains_turn_currents_into_efforts(files: Path, tmp_path, capsys) -> None:
     original = recording()
     halved = Recording(original.t, original.q, None, -original.tau / 2, original.joint_names)

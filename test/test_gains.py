@@ -6,6 +6,7 @@ from robident_ros.errors import EstimationError
 from robident_ros.estimation.compress import compress
 from robident_ros.estimation.gains import identify_gains
 from robident_ros.model.base import base_parameters
+from robident_ros.model.composite import transport
 from robident_ros.model.parameters import from_inertial
 from shipped import shipped
 from synthetic import changed, simulate, with_drives
@@ -41,6 +42,22 @@ def test_noise_does_not_bias_the_gains() -> None:
     # 90 values in all, correlated between joints: means within half a deviation
     assert np.abs(np.mean(errors)) < 0.5
     assert np.sqrt(np.mean(np.square(errors))) == pytest.approx(1, abs=0.35)
+
+
+def test_the_known_load_may_be_told_in_another_frame() -> None:
+    frame = next(f for f in ROBOT.tree.frames if f.name == 'tool0')
+    there = transport(frame.placement.inverse()) @ LOAD
+    found = identify_gains([(currents(None, 0, 1), None), (currents(LOAD, 0, 2), there)], ROBOT,
+                           BASE, 'tool0')
+    np.testing.assert_allclose(found.gain, GAINS, rtol=1e-8)
+
+
+def test_a_robot_with_two_ends_must_be_told_where_the_load_is() -> None:
+    robot = shipped('parallelogram')
+    base = base_parameters(robot)
+    data = compress(simulate(robot, with_drives(robot), 100), robot, base)[0]
+    with pytest.raises(EstimationError, match='2 ends'):
+        identify_gains([(data, LOAD)], robot, base)
 
 
 def test_without_a_load_there_is_no_scale() -> None:

@@ -10,6 +10,7 @@ from robident_ros.errors import EstimationError
 from robident_ros.estimation.compress import compress
 from robident_ros.estimation.payload import identify_payload
 from robident_ros.model.base import base_parameters
+from robident_ros.model.composite import transport
 from robident_ros.model.parameters import from_inertial, from_pinocchio
 from robident_ros.recording import Recording, write_csv
 from shipped import ROOT, shipped
@@ -70,6 +71,25 @@ def test_what_the_arm_cannot_show_is_said() -> None:
     found = identify_payload(information, information, robot, base)
     assert np.isinf(found.std).any() and found.verdict is None
     assert np.isnan(found.value[np.isinf(found.std)]).all()
+
+
+def test_a_robot_with_two_ends_must_be_told_which_carries_the_load() -> None:
+    """In a closed loop the last joint of the tree need not be the one that leads to the tool."""
+    robot = shipped('parallelogram')
+    base, frame = base_parameters(robot), 'tool0'
+    carrier = next(f for f in robot.tree.frames if f.name == frame)
+    column = robot.link_columns[carrier.parentJoint - 1]
+    theta = with_drives(robot)
+    loaded = np.array(theta)
+    loaded[column:column + 10] += transport(carrier.placement) @ LOAD
+    data = [compress(simulate(robot, x, 600, 0.0, seed), robot, base)[0]
+            for seed, x in enumerate((theta, loaded))]
+    with pytest.raises(EstimationError, match=r'2 ends \(.*tool0.*--frame'):
+        identify_payload(*data, robot, base)
+    found = identify_payload(*data, robot, base, frame)
+    shown = np.isfinite(found.std)
+    assert shown.any()
+    np.testing.assert_allclose(found.value[shown], LOAD[shown], atol=1e-7)
 
 
 def test_an_unknown_frame_is_refused() -> None:

@@ -80,6 +80,27 @@ def test_between_keeps_times_and_refuses_an_empty_part() -> None:
         recording.between(5, 6)
 
 
+def bursts(count: int, size: int = 8) -> np.ndarray:
+    """Return stamps of 200 samples per second that arrive in groups, 10 µs apart."""
+    number = np.arange(count)
+    return number // size * (size / 200) + number % size * 1e-5
+
+
+def test_rate_does_not_rise_with_bursts() -> None:
+    """Messages that arrive together would seem to be measured at 100 kHz."""
+    t = bursts(400)
+    recording = Recording(t, np.zeros((400, 1)), None, np.zeros((400, 1)), ['a'])
+    assert recording.is_bursty
+    assert recording.rate == pytest.approx(200, rel=0.2)
+
+
+def test_a_long_pause_is_no_burst() -> None:
+    t = np.arange(200) / 100 + 500.0 * (np.arange(200) >= 100)
+    recording = Recording(t, np.zeros((200, 1)), None, np.zeros((200, 1)), ['a'])
+    assert not recording.is_bursty
+    assert recording.rate == pytest.approx(100)
+
+
 def test_rate_does_not_fall_with_dropped_samples() -> None:
     t = np.delete(np.arange(1000) * 1e-3, np.arange(100, 900, 5))
     n = len(t)

@@ -43,7 +43,8 @@ def read_samples(paths: Sequence[str], robot: 'Robot', args: argparse.Namespace
         from robident_ros.excitation.trajectory import load_trajectory
         reference = load_trajectory(args.trajectory)
     return robot, [process(_to_efforts(recording.select(robot.joint_names), robot),
-                           config.processing, reference) for recording in recordings]
+                           config.processing, reference, config.estimation.robust)
+                   for recording in recordings]
 
 
 def _with_recorded_joints(robot: 'Robot', recordings: list['Recording']) -> 'Robot':

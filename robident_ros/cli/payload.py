@@ -2,6 +2,7 @@
 
 import argparse
 import json
+from textwrap import fill
 from typing import TYPE_CHECKING
 
 from robident_ros.cli.measured import read_samples
@@ -9,7 +10,7 @@ from robident_ros.cli.options import add_robot_options, load_robot_from
 from robident_ros.cli.tables import format_table
 
 if TYPE_CHECKING:
-    from robident_ros.estimation.payload import Payload
+    from robident_ros.estimation.load import Load
 
 
 def add_parser(subparsers: argparse._SubParsersAction) -> None:
@@ -21,8 +22,8 @@ def add_parser(subparsers: argparse._SubParsersAction) -> None:
     add_robot_options(parser)
     parser.add_argument('unloaded', metavar='WITHOUT', help='recording without the load')
     parser.add_argument('loaded', metavar='WITH', help='recording with the load')
-    parser.add_argument('--frame', help='link to tell the parameters in (default: the frame of '
-                        'the last joint)')
+    parser.add_argument('--frame', help='link that carries the load, to tell its parameters in '
+                        '(default: the frame of the last joint, if there is only one end)')
     parser.add_argument('--topic', help='topic of the joint states (default: /joint_states)')
     parser.add_argument('--json', action='store_true', help='print one JSON object')
     parser.set_defaults(run=run, trajectory=None)
@@ -30,30 +31,29 @@ def add_parser(subparsers: argparse._SubParsersAction) -> None:
 
 def run(args: argparse.Namespace) -> int:
     """Compress both recordings and compare."""
-    from robident_ros.estimation.compress import compress
-    from robident_ros.estimation.payload import identify_payload
-    from robident_ros.model.base import base_parameters
+    from robident_ros.estimation.load import identify_load
     robot, samples = read_samples([args.unloaded, args.loaded], load_robot_from(args), args)
-    base = base_parameters(robot)
-    unloaded, loaded = (compress(part, robot, base)[0] for part in samples)
-    found = identify_payload(unloaded, loaded, robot, base, args.frame)
+    found = identify_load(*samples, robot, robot.config.estimation, args.frame)
     print(json.dumps(_as_data(found), ensure_ascii=False) if args.json else _as_text(found))
     return 0
 
 
-def _as_data(found: 'Payload') -> dict:
+def _as_data(load: 'Load') -> dict:
     """Return the load in numbers; what the motion does not show is null."""
+    found = load.payload
     return {'frame': found.frame,
             'parameters': {name: _known(value) for name, value in zip(found.names, found.value)},
             'std': {name: _known(std) for name, std in zip(found.names, found.std)},
-            'consistent': None if found.verdict is None else found.verdict.consistent}
+            'consistent': None if found.verdict is None else found.verdict.consistent,
+            'correlation': load.correlation, 'notes': list(load.notes)}
 
 
 def _known(value: float) -> float | None:
     return float(value) if abs(value) < float('inf') else None
 
 
-def _as_text(found: 'Payload') -> str:
+def _as_text(load: 'Load') -> str:
+    found = load.payload
     rows = [[name, f'{value:.5g}', f'{std:.2g}'] if _known(std) is not None
             else [name, 'not shown', ''] for name, value, std in
             zip(found.names, found.value, found.std)]
@@ -61,4 +61,5 @@ def _as_text(found: 'Payload') -> str:
              format_table(['parameter', 'value', 'σ'], rows, right=(1, 2))]
     if found.verdict is not None and not found.verdict.consistent:
         lines += ['', f'not a possible body: {found.verdict.reason}; mind the deviations']
+    lines += [fill(f'note: {note}', 79, subsequent_indent='  ') for note in load.notes]
     return '\n'.join(lines)

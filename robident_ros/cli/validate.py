@@ -1,6 +1,7 @@
 """``robident validate``: how well a URDF or an estimate predicts other recordings."""
 
 import argparse
+from dataclasses import replace
 import json
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -8,7 +9,7 @@ from typing import TYPE_CHECKING
 from robident_ros.cli.measured import add_recording_options, read_samples
 from robident_ros.cli.options import add_robot_options, load_config_from
 from robident_ros.cli.tables import format_table
-from robident_ros.errors import EstimationError
+from robident_ros.errors import ConfigError, EstimationError
 
 if TYPE_CHECKING:
     import numpy as np
@@ -55,11 +56,36 @@ def _load(args: argparse.Namespace) -> tuple['Robot', 'np.ndarray']:
     path = Path(args.urdf)
     if path.is_dir() or path.suffix in ('.yaml', '.yml'):
         from robident_ros.report.folder import read_folder
-        robot, estimate = read_folder(path)
         import numpy as np
+        robot, estimate = read_folder(path)
+        robot = _with_own_data(robot, args)
         return robot, np.array([estimate.standard.apriori, estimate.standard.consistent])
     robot = load_robot(path, load_config_from(args))
     return robot, robot.theta[None]
+
+
+def _with_own_data(robot: 'Robot', args: argparse.Namespace) -> 'Robot':
+    """
+    Return the robot of an estimate, with what a configuration says about the recordings.
+
+    What the robot is like belongs to the estimate. The file that it was made with is welcome.
+    """
+    if args.terms is not None:
+        raise ConfigError('--terms: an estimate has its own drive terms; leave them out')
+    if args.config is None:
+        return robot
+    from robident_ros.config import Config
+    given, own = load_config_from(args), robot.config
+    # identification may have chosen the width, and locked joints that were not recorded
+    drives = replace(given.drives, coulomb_width=own.drives.coulomb_width)
+    model = replace(given.model, joints=own.model.joints)
+    for name, mine, theirs, default in (('model', model, own.model, Config().model),
+                                        ('drives', drives, own.drives, Config().drives)):
+        if mine != theirs and getattr(given, name) != default:
+            raise ConfigError(f'{args.config}: {name}: differs from what the estimate was made '
+                              'with; give only recording and processing, or identify again')
+    return replace(robot, config=replace(own, recording=given.recording,
+                                         processing=given.processing))
 
 
 def _as_data(found: list['Prediction']) -> dict:

@@ -8,11 +8,12 @@ from robident_ros.estimation.estimate import JointResult, LinkResult, StandardRe
 from robident_ros.estimation.information import SquareRootInformation
 from robident_ros.estimation.problem import column_norms
 from robident_ros.estimation.solution import BaseSolution, NearSolution, Setting
+from robident_ros.estimation.suspicion import STRANGE
 from robident_ros.estimation.validation import relative_error
 from robident_ros.model.parameters import M
 from robident_ros.model.physical import judge_link
 
-STRANGE = 0.15  # rise of the residual by consistency that is more than noise explains
+ILL = 1000  # condition of the scaled regressor above which small errors are great ones
 WEAK = 0.3  # share of the largest entry at which a parameter belongs to the weakest direction
 
 
@@ -39,7 +40,7 @@ def assemble(setting: Setting, information: SquareRootInformation, solution: Bas
         essential=_essential(near, correlation), standard=_standard(setting, near, consistent),
         links=_links(setting, near, consistent),
         joints=_joints(setting, information, solution, betas),
-        excitation=_excitation(solution, correlation),
+        excitation=excitation_of(solution, correlation),
         notes=(*notes, *_notes(setting, solution, consistent)))
 
 
@@ -101,7 +102,8 @@ def _joints(setting: Setting, information: SquareRootInformation, solution: Base
         for j, joint in enumerate(information.joint_names))
 
 
-def _excitation(solution: BaseSolution, correlation: float) -> Excitation:
+def excitation_of(solution: BaseSolution, correlation: float) -> Excitation:
+    """Return how well the data determine the base parameters."""
     problem = solution.estimate.problem
     sigma = solution.estimate.singular_values
     _, scaled, Vt = np.linalg.svd(problem.A / column_norms(problem.A))
@@ -114,12 +116,22 @@ def _excitation(solution: BaseSolution, correlation: float) -> Excitation:
         tuple(solution.problem.names[i] for i in held), correlation)
 
 
+def describe_weakness(excitation: Excitation) -> list[str]:
+    """Say what the data hardly show."""
+    if excitation.scaled_condition < ILL:
+        return []
+    return [f'the data hardly show {", ".join(excitation.weakest)} (condition number '
+            f'{excitation.scaled_condition:.2g} with columns scaled): do not trust these values; '
+            'record longer, or move wider and faster']
+
+
 def _notes(setting: Setting, solution: BaseSolution, consistent: Consistent) -> list[str]:
     notes, robot = [], setting.robot
     held = [solution.problem.names[i] for i in range(len(solution.beta))
             if i not in set(solution.free)]
     if held:
         notes.append(f'not shown by the data, kept at their a-priori values: {", ".join(held)}')
+    notes += describe_weakness(excitation_of(solution, 1.0))
     if consistent.loss > STRANGE:
         notes.append(f'possible bodies fit the efforts {100 * consistent.loss:.0f} % worse than '
                      'free parameters do: look for wrong joint zeros, frames, signs or units')

@@ -11,7 +11,7 @@ a-priori link, up to a constant. A log-det is expressed with a triangular Z thro
 [[P̃, Z], [Zᵀ, diag Z]] ⪰ 0 and log det P̃ ≥ Σ log Z_kk, four exponential cones.
 """
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
 
 import numpy as np
@@ -20,6 +20,7 @@ from robident_ros.errors import SolverFailed
 ROOT2 = np.sqrt(2)
 # Entries of a symmetric 4×4 matrix, column by column, as LAPACK and Clarabel order them.
 UPPER = tuple((i, j) for j in range(4) for i in range(j + 1))
+FAR = 20.0  # factor between the data and the a-priori links from which variables are scaled
 SOLVED = ('Solved', 'AlmostSolved')
 
 
@@ -44,6 +45,7 @@ class ConeProgramme:
     :param B: (m, 10·links + others); ``y`` (m,).
     :param G: inequalities G·x ≥ h.
     :param E: equations E·x = 0.
+    :param slope: factor of tr P̃ in the prior.
     """
 
     B: np.ndarray
@@ -52,11 +54,15 @@ class ConeProgramme:
     G: np.ndarray
     h: np.ndarray
     E: np.ndarray
+    slope: float = 1.0
 
     def solve(self, weight: float) -> np.ndarray:
         """Return the x of least cost for a weight λ of the prior; 0 leaves only P̃ ⪰ 0."""
         import clarabel
         from scipy import sparse
+        if (size := self._size) != 1:  # solve in x / size, which is near one
+            scaled = replace(self, B=self.B * size, h=self.h / size, slope=self.slope * size)
+            return size * scaled.solve(weight)
         lifted = weight > 0
         x, extra = self.B.shape[1], 14 * self.links if lifted else 0
         # The cost is scaled to one at x = 0, so that the solver's tolerances mean the same.
@@ -65,7 +71,7 @@ class ConeProgramme:
                                sparse.csc_matrix((extra, extra))], format='csc')
         q = np.concatenate([-self.B.T @ self.y, np.zeros(extra)])
         if lifted:
-            q[:x] += weight * self._trace
+            q[:x] += weight * self.slope * self._trace
             q[x:].reshape(self.links, 14)[:, 10:] = -weight
         A, b, cones = self._lifted if lifted else self._bare
         settings = clarabel.DefaultSettings()
@@ -77,6 +83,17 @@ class ConeProgramme:
             raise SolverFailed(f'Clarabel stopped with {solution.status} on the consistent '
                                'estimate; look for absurd values in the URDF or the recording')
         return np.array(solution.x[:x])
+
+    @cached_property
+    def _size(self) -> float:
+        """
+        Return how many times the a-priori links explain the data, 1 where it is about once.
+
+        Efforts in another unit make bodies a thousand times as heavy, which no solver likes.
+        """
+        norm = float(np.linalg.norm(self.B @ self._trace))
+        size = float(np.linalg.norm(self.y)) / norm if norm > 0 else 1.0
+        return size if size > FAR or 0 < size < 1 / FAR else 1.0
 
     @cached_property
     def _trace(self) -> np.ndarray:

@@ -108,7 +108,11 @@ def _bounded(fitter: Callable[[Bounds], Fit], bounds: Bounds) -> tuple[Fit, bool
     if bounds.mass is None:
         return fitter(bounds), False
     with_bounds, without = fitter(bounds), fitter(replace(bounds, mass=None))
-    if with_bounds(LIGHTEST)[0] > (1 + CONTRADICTION)**2 * without(LIGHTEST)[0]:
+    best = without(LIGHTEST)[0]
+    try:
+        if with_bounds(LIGHTEST)[0] > (1 + CONTRADICTION)**2 * best:
+            return without, False
+    except SolverFailed:  # as good as contradicted
         return without, False
     return with_bounds, True
 

@@ -14,9 +14,11 @@ from dataclasses import dataclass
 import numpy as np
 from robident_ros.arrays import read_only
 from robident_ros.errors import EstimationError, RankDeficient
+from robident_ros.estimation.attachment import find_attachment
 from robident_ros.estimation.information import SquareRootInformation
 from robident_ros.estimation.problem import column_norms
 from robident_ros.model.base import BaseParameters
+from robident_ros.model.composite import transport
 from robident_ros.model.robot import Robot
 
 ITERATIONS = 50
@@ -35,18 +37,21 @@ class DriveGains:
 
 
 def identify_gains(recordings: Sequence[tuple[SquareRootInformation, np.ndarray | None]],
-                   robot: Robot, base: BaseParameters) -> DriveGains:
+                   robot: Robot, base: BaseParameters, frame: str | None = None) -> DriveGains:
     """
     Identify drive gains.
 
     :param recordings: information with currents in place of efforts, each with the ten known
-        parameters of its load in the frame of the last joint, or None where there is none.
+        parameters of its load, or None where there is none.
+    :param frame: link or frame that carries the load and that its parameters are told in;
+        default: that of the last joint, where there is one last joint.
     """
     if all(load is None for _, load in recordings):
         raise EstimationError('drive gains need a recording with a known load beside one '
                               'without; give its ten parameters')
-    column = robot.link_columns[-1]
-    K_L = base.K[:, column:column + 10]
+    joint, _, placement = find_attachment(robot, frame)
+    column = robot.link_columns[joint]
+    K_L = base.K[:, column:column + 10] @ transport(placement)
     shifts = [np.zeros(len(base.kept)) if load is None else K_L @ np.asarray(load, dtype=float)
               for _, load in recordings]
     informations = [information for information, _ in recordings]

@@ -1,31 +1,28 @@
 """From samples to an estimate: ``identify(samples, robot, options)``."""
 
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
 import numpy as np
 from robident_ros.config import EstimatorOptions
-from robident_ros.errors import ConfigError, EstimationError, RankDeficient
+from robident_ros.errors import EstimationError
 from robident_ros.estimation import suspicion
 from robident_ros.estimation.assemble import assemble
 from robident_ros.estimation.compress import compress, predict
 from robident_ros.estimation.consistent import Consistent
-from robident_ros.estimation.coulomb import best_width, candidate_widths, choose, width_columns
-from robident_ros.estimation.coulomb import with_width
 from robident_ros.estimation.estimate import Estimate
 from robident_ros.estimation.information import combine, SquareRootInformation
 from robident_ros.estimation.least_squares import correlation_length, robust_weights
-from robident_ros.estimation.prior import make_prior
-from robident_ros.estimation.solution import Setting, solve_base, solve_consistent, solve_near
+from robident_ros.estimation.prepare import check_joints, compress_all, cross_validation, join
+from robident_ros.estimation.prepare import look_at, Progress
+from robident_ros.estimation.solution import consistent_or_prior, Setting, solve_base
+from robident_ros.estimation.solution import solve_consistent, solve_near
 from robident_ros.estimation.validation import cross_validate, relative_error
 from robident_ros.estimation.whitening import compress_whitened, noise_covariance
-from robident_ros.model.base import base_parameters
 from robident_ros.model.robot import Robot
 from robident_ros.processing.process import Samples
 
 ROBUST_PASSES = 3
-
-Progress = Callable[[str, float], None]
 
 
 @dataclass(frozen=True, eq=False)
@@ -67,9 +64,8 @@ def identify(recordings: Sequence[Samples], robot: Robot,
         first half is tested on the second. The estimate itself is always of all recordings.
     :param progress: told the stage and the share of it that is done.
     """
-    recordings = [_check_joints(samples, robot) for samples in recordings]
-    setting, notes = _look_at(recordings, robot, options)
-    setting, parts = _compress_all(recordings, setting, progress)
+    recordings, setting, notes = look_at(recordings, robot, options)
+    setting, parts = compress_all(recordings, setting, progress)
     plain, weights = parts, None
     if options.robust:
         parts, weights = _reweight(recordings, setting, parts)
@@ -77,82 +73,21 @@ def identify(recordings: Sequence[Samples], robot: Robot,
         setting, parts = _whiten(recordings, setting, parts)
     information = combine(parts)
     solution = solve_base(information, setting)
-    consistent = solve_consistent(solution, setting)
+    consistent, trouble = consistent_or_prior(solution, setting)
+    notes += trouble + suspicion.suspect_units(setting, solution)
     base_theta = setting.base.to_standard(solution.beta)
     residuals = _residuals(recordings, setting.robot, base_theta, consistent.theta, weights)
     correlation = residuals.correlation()
     near = solve_near(solution, setting, correlation)
     notes += suspicion.describe_signs(setting, solution, consistent, correlation)
-    if relative_error(combine(plain), solution.beta) > suspicion.POOR:
+    if relative_error(combine(plain), solution.beta) > suspicion.POOR or (
+            consistent.loss > suspicion.STRANGE):
         notes += suspicion.suspect_mistakes(recordings[0], setting.robot, setting.base)
-    errors = _validate(parts, plain, setting, consistent, holdout)
+    errors = _validate(parts, plain, setting, consistent, None if trouble else holdout,
+                       not trouble)
     estimate = assemble(setting, combine(plain), solution, near, consistent, correlation, errors,
                         len(residuals.t), notes)
     return Identification(estimate, setting.robot, information, residuals)
-
-
-def _check_joints(samples: Samples, robot: Robot) -> Samples:
-    if tuple(samples.joint_names) != robot.joint_names:
-        raise EstimationError(f'the samples are of {", ".join(samples.joint_names)}, expected '
-                              f'{", ".join(robot.joint_names)}; select them in this order')
-    return samples
-
-
-def _look_at(recordings: Sequence[Samples], robot: Robot,
-             options: EstimatorOptions) -> tuple[Setting, list[str]]:
-    """Return what is known before anything is estimated, and say what is odd."""
-    q = _join([samples.q for samples in recordings])
-    efforts = _join([samples.filter.apply(samples.tau) for samples in recordings])
-    weights = _join([samples.weights for samples in recordings])
-    still = suspicion.find_still_joints(robot, q)
-    silent = suspicion.find_constant_efforts(robot, efforts, weights)
-    prior = make_prior(robot)
-    noise = np.sqrt(np.mean([samples.noise_std**2 for samples in recordings], axis=0))
-    noise = noise if np.isfinite(noise).all() and (noise > 0).all() else None
-    if options.weighting == 'noise' and noise is None:
-        raise EstimationError('estimation: weighting: the noise of the efforts is not known from '
-                              'this recording; use "residual"')
-    bounds = options.mass_bounds
-    if bounds is not None and (len(bounds) != 2 or not 0 <= bounds[0] <= 1 <= bounds[1]):
-        raise ConfigError(f'estimation: mass_bounds: is {list(bounds)}, expected two multiples of '
-                          'the mass in the URDF around 1, e.g. [0.2, 5]')
-    setting = Setting(robot, base_parameters(robot), prior, options, still, silent, noise)
-    return setting, suspicion.describe(setting, q)
-
-
-def _compress_all(recordings: Sequence[Samples], setting: Setting,
-                  progress: Progress) -> tuple[Setting, list[SquareRootInformation]]:
-    """Compress all recordings in segments, and settle how Coulomb friction rises."""
-    robot, options = setting.robot, setting.options
-    own = robot.config.drives.coulomb_width
-    widths = (0.0,) if options.coulomb == 'sign' else (own,)
-    if not own and options.coulomb != 'sign' and any(
-            term.symbol == 'Fc' for term in robot.drive_terms):
-        widths = candidate_widths(recordings[0].v)
-        widths = widths[1:] if options.coulomb == 'smooth' and len(widths) > 1 else widths
-    columns = width_columns(robot, setting.base, widths)
-    segments = max(options.segments // len(recordings), 1)
-    parts = []
-    for i, samples in enumerate(recordings):
-        parts += compress(samples, columns.robot, setting.base, segments, widths=columns,
-                          progress=lambda share: progress('compress',
-                                                          (i + share) / len(recordings)))
-    if len(widths) == 1:
-        return replace(setting, robot=columns.robot), parts
-    chosen = [[choose(part, columns, k) for part in parts] for k in range(len(widths))]
-    errors = [_cross_validation(candidate, setting) for candidate in chosen]
-    best = best_width(errors)
-    return replace(setting, robot=with_width(robot, widths[best])), chosen[best]
-
-
-def _cross_validation(parts: list[SquareRootInformation], setting: Setting,
-                      plain: list[SquareRootInformation] | None = None) -> float:
-    """Return the mean error of base estimates on segments they have not seen."""
-    try:
-        errors = cross_validate(parts, lambda part: solve_base(part, setting).beta, plain)
-    except RankDeficient:  # too short to leave anything out
-        return np.inf
-    return float(np.sqrt(np.mean(errors**2)))
 
 
 def _reweight(recordings: Sequence[Samples], setting: Setting, parts: list
@@ -173,48 +108,45 @@ def _reweight(recordings: Sequence[Samples], setting: Setting, parts: list
 def _whiten(recordings: Sequence[Samples], setting: Setting, parts: list
             ) -> tuple[Setting, list[SquareRootInformation]]:
     """Compress again by the whole covariance of the noise, where periods tell it."""
-    covariance = noise_covariance(recordings)
+    covariance = noise_covariance(recordings, ~setting.silent)
     if covariance is None:
         return setting, parts
     segments = max(setting.options.segments // len(recordings), 1)
     whitened = [part for samples in recordings for part in compress_whitened(
-        samples, setting.robot, setting.base, covariance, segments)]
+        samples, setting.robot, setting.base, covariance, segments, ~setting.silent)]
     return replace(setting, noise=np.ones(len(covariance))), whitened
 
 
 def _residuals(recordings: Sequence[Samples], robot: Robot, base: np.ndarray,
                consistent: np.ndarray, weights: list[np.ndarray] | None) -> Residuals:
-    predicted = _join([predict(samples, robot, np.array([robot.theta, base, consistent]))
-                       for samples in recordings], axis=1)
+    predicted = join([predict(samples, robot, np.array([robot.theta, base, consistent]))
+                      for samples in recordings], axis=1)
     used = [samples.weights for samples in recordings]
     if weights is not None:
         used = [own * more for own, more in zip(used, weights)]
-    return Residuals(_join([samples.t[samples.filter.rows] for samples in recordings]),
-                     _join([samples.filter.apply(samples.tau) for samples in recordings]),
-                     *predicted, _join(used))
-
-
-def _join(arrays: list[np.ndarray], axis: int = 0) -> np.ndarray:
-    """Put arrays together; a single one, which may be large, is not copied."""
-    return arrays[0] if len(arrays) == 1 else np.concatenate(arrays, axis)
+    return Residuals(join([samples.t[samples.filter.rows] for samples in recordings]),
+                     join([samples.filter.apply(samples.tau) for samples in recordings]),
+                     *predicted, join(used))
 
 
 def _validate(parts: list[SquareRootInformation], plain: list[SquareRootInformation],
               setting: Setting, found: Consistent,
-              holdout: Sequence[Samples] | str | None) -> dict[str, float | None]:
+              holdout: Sequence[Samples] | str | None, solved: bool) -> dict[str, float | None]:
     """
     Return cross-validation errors of the base and the consistent estimate, and the holdout.
 
     :param plain: the same parts without weights, which errors are told of.
+    :param solved: whether there is a consistent estimate to validate.
     """
     def consistent(part: SquareRootInformation, like: Consistent | None = found) -> np.ndarray:
         return setting.base.K @ solve_consistent(solve_base(part, setting), setting, like).theta
 
     errors: dict[str, float | None] = {'holdout': None}
-    if len(parts) > 1 and (seen := _cross_validation(parts, setting, plain)) < np.inf:
+    if len(parts) > 1 and (seen := cross_validation(parts, setting, plain)) < np.inf:
         errors['base'] = seen
-        errors['consistent'] = float(np.sqrt(np.mean(
-            cross_validate(parts, consistent, plain)**2)))
+        if solved:
+            errors['consistent'] = float(np.sqrt(np.mean(
+                cross_validate(parts, consistent, plain)**2)))
     if holdout == 'second-half':
         if len(parts) < 2:
             raise EstimationError('the recording is too short to hold out its second half')
@@ -223,7 +155,7 @@ def _validate(parts: list[SquareRootInformation], plain: list[SquareRootInformat
                                            consistent(combine(parts[:half]), None))
     elif holdout is not None:
         unseen = combine([part for samples in holdout for part in
-                          compress(_check_joints(samples, setting.robot), setting.robot,
+                          compress(check_joints(samples, setting.robot), setting.robot,
                                    setting.base)])
         errors['holdout'] = relative_error(unseen, setting.base.K @ found.theta)
     return errors

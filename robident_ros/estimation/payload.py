@@ -10,9 +10,9 @@ Friction and offsets may differ between the recordings (load and temperature cha
 from dataclasses import dataclass
 
 import numpy as np
-import pinocchio as pin
 from robident_ros.arrays import read_only
-from robident_ros.errors import did_you_mean, EstimationError, RankDeficient
+from robident_ros.errors import RankDeficient
+from robident_ros.estimation.attachment import find_attachment
 from robident_ros.estimation.information import SquareRootInformation
 from robident_ros.estimation.least_squares import joint_deviations
 from robident_ros.estimation.problem import column_norms, weighted_problem
@@ -43,18 +43,23 @@ class Payload:
 
 
 def identify_payload(unloaded: SquareRootInformation, loaded: SquareRootInformation,
-                     robot: Robot, base: BaseParameters, frame: str | None = None) -> Payload:
+                     robot: Robot, base: BaseParameters, frame: str | None = None,
+                     silent: np.ndarray | None = None, correlation: float = 1.0) -> Payload:
     """
     Identify a load.
 
     :param unloaded: information of a recording without the load, ``loaded`` with it.
-    :param frame: link or frame that the parameters are told in; default: the last joint's.
+    :param frame: link or frame that carries the load and that the parameters are told in;
+        default: that of the last joint, where there is one last joint.
+    :param silent: joints whose efforts have no say, as flags.
+    :param correlation: number of samples that say as much as one independent one.
     """
-    joint, name, placement = _attachment(robot, frame)
+    joint, name, placement = find_attachment(robot, frame)
     column = robot.link_columns[joint]
     K_L = base.K[:, column:column + 10]
-    A, y = _stack(unloaded, loaded, robot, base, K_L)
-    rows = int(unloaded.counts.sum() + loaded.counts.sum())
+    A, y = _stack(unloaded, loaded, robot, base, K_L, silent)
+    heard = np.ones(len(robot.joint_names), dtype=bool) if silent is None else ~silent
+    rows = int(unloaded.counts[heard].sum() + loaded.counts[heard].sum())
     if rows <= A.shape[1]:
         raise RankDeficient(f'{rows} equations for {A.shape[1]} parameters; record longer')
     scale = column_norms(A)
@@ -62,7 +67,7 @@ def identify_payload(unloaded: SquareRootInformation, loaded: SquareRootInformat
     seen = sigma > UNSEEN * sigma[0]
     inverse = (Vt[seen].T / sigma[seen])[-10:] / scale[-10:, None]
     rest = y - A @ (Vt[seen].T / sigma[seen] @ (U[:, seen].T @ y) / scale)
-    variance = float(rest @ rest) / (rows - A.shape[1])
+    variance = correlation * float(rest @ rest) / (rows - A.shape[1])
     move = transport(placement.inverse())
     value = move @ (inverse @ (U[:, seen].T @ y))
     covariance = move @ (inverse @ inverse.T * variance) @ move.T
@@ -73,25 +78,16 @@ def identify_payload(unloaded: SquareRootInformation, loaded: SquareRootInformat
                    read_only(covariance), verdict)
 
 
-def _attachment(robot: Robot, frame: str | None) -> tuple[int, str, pin.SE3]:
-    """Return the tree joint that carries a frame, and the frame's placement in it."""
-    if frame is None:
-        return len(robot.tree_joint_names) - 1, robot.tree_joint_names[-1], pin.SE3.Identity()
-    for item in robot.tree.frames:
-        if item.name == frame and item.parentJoint > 0:
-            return item.parentJoint - 1, frame, item.placement
-    known = [item.name for item in robot.tree.frames if item.parentJoint > 0]
-    raise EstimationError(f'{robot.description.source}: there is no moving frame {frame!r}, '
-                          + did_you_mean(frame, known))
-
-
 def _stack(unloaded: SquareRootInformation, loaded: SquareRootInformation, robot: Robot,
-           base: BaseParameters, K_L: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+           base: BaseParameters, K_L: np.ndarray, silent: np.ndarray | None
+           ) -> tuple[np.ndarray, np.ndarray]:
     """Return the least squares in (links, drives without load, drives with it, load)."""
     drive = np.array([robot.parameters[column].symbol in DRIVE for column in base.kept])
     blocks, right = [], []
     for i, information in enumerate((unloaded, loaded)):
-        problem = weighted_problem(information, joint_deviations(information, 'residual'))
+        deviations = joint_deviations(information, 'residual')
+        problem = weighted_problem(information, deviations if silent is None
+                                   else np.where(silent, np.inf, deviations))
         # what least squares of this recording alone leaves over is a row of its own
         A = np.vstack([problem.A, np.zeros(len(drive))])
         own, none = A[:, drive], np.zeros((len(A), int(drive.sum())))

@@ -9,7 +9,7 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 from robident_ros.config import EstimatorOptions
-from robident_ros.errors import RankDeficient
+from robident_ros.errors import RankDeficient, SolverFailed
 from robident_ros.estimation.consistent import Bounds, Consistent, estimate_consistent
 from robident_ros.estimation.essential import Essential, essential_parameters
 from robident_ros.estimation.information import SquareRootInformation
@@ -113,6 +113,20 @@ def solve_consistent(solution: BaseSolution, setting: Setting,
         bounds, weight = replace(bounds, mass=bounds.mass if like.bounded else None), like.weight
     return estimate_consistent(solution.problem, setting.robot, setting.base, setting.prior,
                                options.prior_budget, weight, bounds, trusted=like is not None)
+
+
+def consistent_or_prior(solution: BaseSolution, setting: Setting) -> tuple[Consistent, list[str]]:
+    """Return the consistent estimate; where no solver finds it the a-priori one, which is said."""
+    try:
+        return solve_consistent(solution, setting), []
+    except SolverFailed as error:
+        cost, best = (solution.problem.cost(beta) for beta in
+                      (setting.base.K @ setting.prior.theta, solution.beta))
+        loss = float(np.sqrt(cost / best) - 1) if best > 0 else 0.0
+        found = Consistent(setting.prior.theta, np.inf, loss,
+                           np.zeros(len(setting.robot.link_columns)), False, setting.prior)
+        return found, [f'there is no consistent estimate, the a-priori bodies stand in for it in '
+                       f'every file: {error}']
 
 
 @dataclass(frozen=True, eq=False)

@@ -6,12 +6,12 @@ Some mistakes show in the numbers at once; for others a few likely ones are trie
 one of them would halve the error.
 """
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import replace
 from itertools import combinations
 
 import numpy as np
-from robident_ros.errors import EstimationError
+from robident_ros.errors import EstimationError, SolverFailed
 from robident_ros.estimation.consistent import Consistent, estimate_consistent
 from robident_ros.estimation.solution import BaseSolution, Setting
 from robident_ros.model.base import BaseParameters
@@ -21,35 +21,85 @@ from robident_ros.processing.process import Samples
 
 DEGREE = np.pi / 180
 STILL = 0.01  # of the largest joint's range of motion: a joint that moves less stands still
+LEAST_RANGE = 1e-3, 1e-4  # rad, m: less is the noise of an encoder
 CONSTANT = 1e-6  # of its mean: an effort that varies less was not measured
+# An effort that varies by no more than its noise does, and by a hundredth of what the URDF
+# predicts, was not measured either: the channel is dead.
+NOISE_ONLY, DEAD = 3.0, 0.01
 POOR = 0.2  # relative error from which mistakes are looked for
+STRANGE = 0.15  # rise of the residual by consistency that is more than noise explains
+OTHER_UNIT = 50.0  # factor between efforts and a-priori ones that parameters do not explain
 TRIED = 400  # samples that mistakes are tried on
 CERTAIN = 5.0  # standard deviations below zero at which friction is negative beyond doubt
 IMPOSSIBLE = 0.5  # rise of the residual that possible bodies cost: something else is wrong
 WRAPS = 4 * np.pi  # rad; a revolute joint that goes further is rather in degrees
 
 
-def find_still_joints(robot: Robot, q: np.ndarray) -> np.ndarray:
-    """Return which joints do not move, as flags; an error if none does."""
-    spread = np.ptp(q, axis=0)
-    if not spread.any():
-        raise EstimationError('no joint moves in the recording; nothing can be identified from it')
-    revolute = np.array([robot.kinds[robot.tree_joint_names.index(name)] == 'revolute'
-                         for name in robot.joint_names])
-    largest = np.where(revolute, spread[revolute].max(initial=0), spread[~revolute].max(initial=0))
-    return spread <= STILL * np.where(largest > 0, largest, 1)
+def find_still_joints(robot: Robot, positions: Sequence[np.ndarray]) -> list[np.ndarray]:
+    """
+    Return which joints do not move in each recording, as flags; an error if none ever does.
+
+    Encoders are never quite still: less than a thousandth of a radian, or a tenth of a
+    millimetre, is no motion, nor is a hundredth of what the widest-ranging joint does.
+    """
+    spreads = [np.ptp(q, axis=0) for q in positions]
+    revolute = _revolute(robot)
+    least = np.where(revolute, *LEAST_RANGE)
+    widest = np.max(spreads, axis=0)
+    if (widest <= least).all():
+        raise EstimationError('no joint moves in the recording (the widest range is '
+                              f'{widest.max():.2g} rad or m); nothing can be identified from it')
+    largest = np.where(revolute, widest[revolute].max(initial=0), widest[~revolute].max(initial=0))
+    return [spread <= np.maximum(least, STILL * largest) for spread in spreads]
 
 
-def find_constant_efforts(robot: Robot, efforts: np.ndarray, weights: np.ndarray) -> np.ndarray:
+def _revolute(robot: Robot) -> np.ndarray:
+    return np.array([robot.kinds[robot.tree_joint_names.index(name)] == 'revolute'
+                     for name in robot.joint_names])
+
+
+def hold_still(samples: Samples, still: np.ndarray) -> Samples:
+    """
+    Return samples in which joints that stand still really do.
+
+    Noise of their positions, differentiated, would pass for motion. Their efforts have no say:
+    a brake or static friction carries what it likes of them.
+    """
+    if not still.any():
+        return samples
+    return replace(samples, q=np.where(still, samples.q.mean(axis=0), samples.q),
+                   v=np.where(still, 0.0, samples.v), a=np.where(still, 0.0, samples.a),
+                   weights=np.where(still, 0.0, samples.weights))
+
+
+def find_silent_joints(robot: Robot, recordings: Sequence[Samples]) -> np.ndarray:
     """Return whose efforts do not change or are not known, as flags; an error if all are so."""
-    flags = np.zeros(efforts.shape[1], dtype=bool)
+    flags = np.zeros(len(robot.joint_names), dtype=bool)
+    left = np.zeros(len(flags), dtype=bool)
+    efforts = np.concatenate([samples.filter.apply(samples.tau) for samples in recordings])
+    weights = np.concatenate([samples.weights for samples in recordings])
+    noise = np.sqrt(np.mean([samples.noise_std**2 for samples in recordings], axis=0))
+    expected = _expected_variation(robot, recordings[0])
     for j, (effort, weight) in enumerate(zip(efforts.T, weights.T)):
         known = effort[(weight > 0) & np.isfinite(effort)]
-        flags[j] = known.size < 2 or np.ptp(known) <= CONSTANT * np.abs(known).max(initial=0)
-    if flags.all():
+        left[j] = known.size >= 2
+        flags[j] = not left[j] or np.ptp(known) <= CONSTANT * np.abs(known).max() or (
+            known.std() < min(NOISE_ONLY * noise[j], DEAD * expected[j]))
+    if flags.all() and left.any():
         raise EstimationError(f'the efforts of all joints ({", ".join(robot.joint_names)}) are '
                               'constant or unknown; is effort measured, and is it in the topic?')
+    if flags.all():
+        reasons = sorted({item.reason for samples in recordings for item in samples.dropped})
+        raise EstimationError('no sample is left to identify from; what was dropped: '
+                              + ('; '.join(reasons) or 'all rows have weight zero'))
     return flags
+
+
+def _expected_variation(robot: Robot, samples: Samples) -> np.ndarray:
+    """Return the standard deviation of the efforts that the a-priori parameters predict."""
+    pick = np.unique(np.linspace(0, len(samples.q) - 1, TRIED).astype(int))
+    W = torque_regressor(robot, samples.q[pick], samples.v[pick], samples.a[pick])
+    return (W @ robot.theta).std(axis=1)
 
 
 def suspect_degrees(robot: Robot, q: np.ndarray) -> list[str]:
@@ -79,6 +129,18 @@ def suspect_signs(names: tuple[str, ...], beta: np.ndarray, std: np.ndarray,
     return [joint for joint, total in certainty.items() if total < -CERTAIN]
 
 
+def suspect_units(setting: Setting, solution: BaseSolution) -> list[str]:
+    """Say if efforts are so far from what the URDF predicts that their unit must be another."""
+    problem = solution.problem
+    predicted = np.linalg.norm(problem.A @ setting.base.K @ setting.robot.theta)
+    ratio = float(np.linalg.norm(problem.y) / predicted) if predicted > 0 else 1.0
+    if 1 / OTHER_UNIT < ratio < OTHER_UNIT:
+        return []
+    unit = 'mN·m or mA' if ratio > 1 else 'kN·m, or motor currents'
+    return [f'efforts are {ratio:.2g} times what the URDF predicts: are they in {unit}? If so, '
+            'set drives: gains']
+
+
 def suspect_mistakes(samples: Samples, robot: Robot, base: BaseParameters) -> list[str]:
     """Try likely mistakes on some of the samples; name the one that would halve the error."""
     pick = np.unique(np.linspace(0, len(samples.q) - 1, TRIED).astype(int))
@@ -91,7 +153,7 @@ def suspect_mistakes(samples: Samples, robot: Robot, base: BaseParameters) -> li
     trials = [(what, _error(robot, base, *changed)) for what, changed
               in _mistakes(robot.joint_names, *state)]
     what, error = min(trials, key=lambda trial: trial[1])
-    if present < POOR or error > present / 2:
+    if error > present / 2:
         return []
     return [f'{what}: the error of a plain fit would fall from {100 * present:.0f} % to '
             f'{100 * error:.1f} %']
@@ -134,7 +196,7 @@ def describe(setting: Setting, q: np.ndarray) -> list[str]:
         if flag:
             notes.append(f'joint {name!r} does not move (range {spread:.2g}): its rotor inertia '
                          'and friction are not identified and keep their a-priori values')
-    for name, flag in zip(robot.joint_names, setting.silent):
+    for name, flag in zip(robot.joint_names, setting.silent & ~setting.still):
         if flag:
             notes.append(f'joint {name!r}: effort is constant or unknown, so it has no say; what '
                          'the other joints show is identified')
@@ -173,7 +235,10 @@ def _fits_reversed(setting: Setting, solution: BaseSolution) -> bool:
     problem = solution.problem
     costs = []
     for candidate in (problem, replace(problem, y=-problem.y)):
-        fit = estimate_consistent(candidate, setting.robot, setting.base, setting.prior,
-                                  weight=1e-3)
+        try:
+            fit = estimate_consistent(candidate, setting.robot, setting.base, setting.prior,
+                                      weight=1e-3)
+        except SolverFailed:
+            return False
         costs.append(candidate.cost(setting.base.K @ fit.theta))
     return costs[1] < costs[0] / 4

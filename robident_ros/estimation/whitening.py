@@ -18,11 +18,15 @@ from robident_ros.model.robot import Robot
 from robident_ros.processing.process import Samples
 
 
-def noise_covariance(recordings: Sequence[Samples]) -> np.ndarray | None:
+def noise_covariance(recordings: Sequence[Samples],
+                     heard: np.ndarray | None = None) -> np.ndarray | None:
     """
     Return the covariance (n, n) of filtered efforts, as the spread between periods tells it.
 
     None where some recording was not averaged over periods: then only deviations are known.
+
+    :param heard: joints whose efforts count, as flags; default all. The covariance of the others
+        need not be known.
     """
     found = []
     for samples in recordings:
@@ -31,23 +35,32 @@ def noise_covariance(recordings: Sequence[Samples]) -> np.ndarray | None:
         averaged = samples.periods.noise_tau / len(samples.periods.used)
         found.append(averaged * samples.filter.noise_gain**2)
     covariance = np.mean(found, axis=0)
-    positive = np.isfinite(covariance).all() and np.linalg.eigvalsh(covariance)[0] > 0
+    used = covariance if heard is None else covariance[np.ix_(heard, heard)]
+    positive = np.isfinite(used).all() and np.linalg.eigvalsh(used)[0] > 0
     return covariance if positive else None
 
 
 def compress_whitened(samples: Samples, robot: Robot, base: BaseParameters,
-                      covariance: np.ndarray, parts: int = 1) -> list[SquareRootInformation]:
+                      covariance: np.ndarray, parts: int = 1,
+                      heard: np.ndarray | None = None) -> list[SquareRootInformation]:
     """
     Compress samples to information whose rows have independent noise of deviation one.
 
     Row j of what was a joint is now a combination of joints; a time at which some joint has no
     say is left out.
+
+    :param heard: joints whose efforts count at all, as flags; default all. The others take no
+        part in any combination.
     """
-    L_inverse = np.linalg.inv(np.linalg.cholesky(covariance))
+    n = len(robot.joint_names)
+    heard = np.ones(n, dtype=bool) if heard is None else heard
+    L_inverse = np.zeros((n, n))
+    L_inverse[np.ix_(heard, heard)] = np.linalg.inv(
+        np.linalg.cholesky(covariance[np.ix_(heard, heard)]))
     empty = _all_columns(empty_information(robot, base), base)
-    valid = (samples.weights > 0).all(axis=1)
+    valid = (samples.weights[:, heard] > 0).all(axis=1)
     efforts = np.nan_to_num(samples.filter.apply(samples.tau)) @ L_inverse.T
-    weights = np.repeat(valid[:, None].astype(float), len(robot.joint_names), axis=1)
+    weights = np.outer(valid, heard).astype(float)
     borders = np.linspace(0, len(valid), max(min(parts, len(valid)), 1) + 1).astype(int)
     information = []
     for first, last in zip(borders[:-1], borders[1:]):

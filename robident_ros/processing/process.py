@@ -13,7 +13,7 @@ import warnings
 
 import numpy as np
 from robident_ros.config import ProcessingOptions
-from robident_ros.errors import RecordingError, RobidentWarning
+from robident_ros.errors import ConfigError, RecordingError, RobidentWarning
 from robident_ros.excitation.trajectory import Trajectory
 from robident_ros.processing.bandwidth import Bandwidth, find_bandwidth
 from robident_ros.processing.derivatives import count_harmonics, differentiate, fit_fourier
@@ -21,6 +21,7 @@ from robident_ros.processing.grid import even_grid, interpolate, interpolate_kno
 from robident_ros.processing.parallel_filter import lowpass_kernel, ParallelFilter
 from robident_ros.processing.periods import average_periods, Periods
 from robident_ros.processing.saturation import find_saturated
+from robident_ros.processing.spikes import find_spikes
 from robident_ros.recording.recording import read_only, Recording
 
 POSITION_CUTOFF = 2.0  # times the cutoff: flat over all that the parallel filter lets through
@@ -52,8 +53,8 @@ class Samples:
     :param joint_names: the n joints, in column order
     :param rate_hz: rows per second
     :param filter: what both sides of τ = W·χ go through; ``filter.apply`` makes m rows of N
-    :param weights: (m, n), zero where a row of a joint is not to be used, else the share of
-        periods that know it
+    :param weights: (m, n), zero where a row of a joint is not to be used, else the root of the
+        share of periods that know it
     :param noise_std: standard deviation of the noise of a filtered effort row (n,)
     :param cutoff_hz: cutoff of the filter
     :param dropped: what is not used, and why
@@ -86,25 +87,33 @@ class _Prepared:
     rows: tuple[np.ndarray, ...]  # t, q, v, a, tau
     rate_hz: float
     parallel: ParallelFilter
-    share: np.ndarray | float  # of periods that know each kept row
+    share: np.ndarray | float  # root of the share of periods that know each kept row
     noise_std: np.ndarray
     noise_v: np.ndarray
     dropped: tuple[Dropped, ...]
 
 
 def process(recording: Recording, options: ProcessingOptions = ProcessingOptions(),
-            reference: Trajectory | None = None) -> Samples:
+            reference: Trajectory | None = None, robust: bool = False) -> Samples:
     """
     Turn a recording into samples.
 
     :param reference: the trajectory that was played, if it is known
+    :param robust: whether spikes of the efforts are left out before anything spreads them
     """
+    _check_options(options)
     whole, recording = recording, _cut(recording, options)
     saturated = find_saturated(recording, options.effort_limits)
     recording = replace(recording, tau=np.where(saturated, np.nan, recording.tau))
+    spikes = find_spikes(recording.tau) if robust else np.zeros(saturated.shape, dtype=bool)
+    recording = replace(recording, tau=np.where(spikes, np.nan, recording.tau))
     if np.isnan(recording.tau).all():
         raise RecordingError(f'{recording.source}: has no efforts, so nothing can be identified '
                              'from it')
+    if recording.is_bursty:
+        warnings.warn(f'{recording.source}: samples come in bursts; taken as {recording.rate:.4g} '
+                      'per second. Stamp them when they are measured, not when they arrive',
+                      RobidentWarning, stacklevel=2)
     bandwidth = look_at_bandwidth(recording)
     cutoff = options.cutoff_hz or bandwidth.cutoff_hz
     gap = longest_pause(recording, options, cutoff)
@@ -117,11 +126,22 @@ def process(recording: Recording, options: ProcessingOptions = ProcessingOptions
     dropped = [Dropped(len(whole) - len(recording), len(whole), 'outside start_s to stop_s'),
                *(Dropped(int(count), len(recording), 'effort saturated', name)
                  for count, name in zip(saturated.sum(axis=0), recording.joint_names)),
+               *(Dropped(int(count), len(recording), 'spike of the effort', name)
+                 for count, name in zip(spikes.sum(axis=0), recording.joint_names)),
                *ready.dropped, *doubtful]
     t, q, v, a, tau = ready.rows
     return Samples(t, q, v, a, tau, recording.joint_names, ready.rate_hz, ready.parallel,
                    weights, ready.noise_std, cutoff,
                    tuple(item for item in dropped if item.count), periods)
+
+
+def _check_options(options: ProcessingOptions) -> None:
+    """Refuse what cannot be meant; leaving an option out is how to have it chosen."""
+    for name in ('cutoff_hz', 'period_s'):
+        value = getattr(options, name)
+        if value is not None and not value > 0:
+            raise ConfigError(f'processing: {name}: is {value:g}, expected more than 0; leave it '
+                              'out to have it found from the data')
 
 
 def _cut(recording: Recording, options: ProcessingOptions) -> Recording:
@@ -143,7 +163,9 @@ def longest_pause(recording: Recording, options: ProcessingOptions, cutoff: floa
     """Return how far apart samples may be to be interpolated between [s]."""
     if options.gap_s is not None:
         return max(options.gap_s, 1.5 / recording.rate)
-    return max(3 / recording.rate, 0.25 / cutoff)
+    # Between bursts there is a pause, which as such is no gap.
+    burst = 1.5 * np.quantile(np.diff(recording.t), 0.99) if recording.is_bursty else 0.0
+    return max(3 / recording.rate, 0.25 / cutoff, burst)
 
 
 def _average(recording: Recording, options: ProcessingOptions, reference: Trajectory | None,
@@ -178,11 +200,21 @@ def _prepare_periodic(recording: Recording, periods: Periods, options: Processin
                     for k, reason in periods.excluded.items())
     outside = len(recording) - (used + len(periods.excluded)) * points
     return _Prepared((periods.t, q, v, a, periods.tau), points / periods.period, filter_,
-                     filter_.apply(periods.counts / used),
+                     _row_weights(filter_, periods.counts / used),
                      np.sqrt(np.diag(periods.noise_tau) / used) * filter_.noise_gain,
                      noise_q * np.sqrt(2 * (omega ** 2).sum() / points),
                      (*dropped, Dropped(max(outside, 0), len(recording),
                                         'before or behind the whole periods')))
+
+
+def _row_weights(filter_: ParallelFilter, share: np.ndarray) -> np.ndarray:
+    """
+    Return factors of rows that only a share of the periods knows.
+
+    The variance of their noise is 1/share times as large, so its root is the factor. The
+    filter's side lobes would carry a step of the share beyond 0 and 1.
+    """
+    return np.sqrt(np.clip(filter_.apply(share), 0.0, 1.0))
 
 
 def _prepare_any(recording: Recording, options: ProcessingOptions, bandwidth: Bandwidth,

@@ -18,10 +18,12 @@ from robident_ros.recording.cdr import RawMessages
 from robident_ros.recording.compression import expand
 
 MAGIC = b'\x89MCAP0\r\n'
-FOOTER, SCHEMA, CHANNEL, MESSAGE, CHUNK = 2, 3, 4, 5, 6
+FOOTER, SCHEMA, CHANNEL, MESSAGE, CHUNK, STATISTICS = 2, 3, 4, 5, 6, 11
 BATCH_BYTES = 1_000_000
 RECORD = Struct('<BQ')  # kind, length
 MESSAGE_HEAD = Struct('<HIQQ')  # channel, sequence number, log time, publish time
+STATISTICS_HEAD = Struct('<QHIIIIQQI')  # totals and times, bytes of the counts that follow
+COUNT = Struct('<HQ')  # channel, its messages
 CHUNK_HEAD = Struct('<QQQI')  # first time, last time, size when decompressed, checksum or 0
 
 
@@ -46,6 +48,8 @@ class _Scan:
         self.types: dict[int, str] = {}
         self.channels: set[tuple[str, int]] = set()  # topic, number of its schema
         self.wanted: set[int] = set()  # numbers of the channels of the topic
+        self.counts: dict[int, int] = {}  # messages of each channel, as the file says
+        self.read = 0  # messages of the topic that were found
 
     def messages(self) -> Iterator[RawMessages]:
         with self.path.open('rb') as file:
@@ -62,29 +66,45 @@ class _Scan:
                     yield from self._messages_in(bytes(loose))
                     loose.clear()
                 if kind == CHUNK:
-                    yield from self._chunk_messages(content, file.tell() - len(content))
+                    yield from self._chunk_messages(content, file.tell() - len(content), whole)
             yield from self._messages_in(bytes(loose))
             if kind != FOOTER or not whole:
                 self.notes.append(f'the file ends at byte {file.tell()} without its closing mark:'
                                   ' what would follow is lost, all whole messages were read')
+            self._compare_counts()
 
-    def _chunk_messages(self, record: bytes, offset: int) -> Iterator[RawMessages]:
+    def _compare_counts(self) -> None:
+        """Say how many messages are missing, where the file knows how many there were."""
+        expected = sum(self.counts.get(channel, 0) for channel in self.wanted)
+        if self.read < expected:
+            self.notes.append(f'{expected - self.read} of {expected} messages of {self.topic} are '
+                              'lost')
+
+    def _chunk_messages(self, record: bytes, offset: int, whole: bool) -> Iterator[RawMessages]:
         """Yield the messages of one chunk, or of what there is of it."""
         try:
             data = _decompress(record)
         except ValueError as error:
             self.notes.append(f'the chunk at byte {offset} is lost: {error}')
             return
-        yield from self._messages_in(data)
+        yield from self._messages_in(data, f'the chunk at byte {offset}' if whole else '')
 
-    def _messages_in(self, data: bytes | memoryview) -> Iterator[RawMessages]:
-        """Yield the messages of a sequence of records, if there are any."""
+    def _messages_in(self, data: bytes | memoryview, place: str = '') -> Iterator[RawMessages]:
+        """
+        Yield the messages of a sequence of records, if there are any.
+
+        :param place: of records that should fill the data to the end, for the notes.
+        """
         found, start = [], 0
         while start + RECORD.size <= len(data):
             kind, length = RECORD.unpack_from(data, start)
             start += RECORD.size
             self._read_record(kind, data, start, start + length, found)
             start += length
+        if place and start != len(data):
+            self.notes.append(f'a record in {place} is damaged: it runs over the end, what stood '
+                              'behind it is lost')
+        self.read += len(found)
         if found:
             starts, lengths, received = np.array(found, np.uint64).T.astype(np.int64)
             yield RawMessages(np.frombuffer(data, np.uint8), starts, lengths, received)
@@ -92,8 +112,10 @@ class _Scan:
     def _read_record(self, kind: int, view: bytes | memoryview, start: int, stop: int,
                      found: list[tuple[int, int, int]]) -> None:
         """Take one record in; a message that is wanted is added to those found."""
+        if stop > len(view):
+            return
         if kind == MESSAGE:
-            if stop <= len(view) and stop - start >= MESSAGE_HEAD.size:
+            if stop - start >= MESSAGE_HEAD.size:
                 channel, _, received, _ = MESSAGE_HEAD.unpack_from(view, start)
                 if channel in self.wanted:
                     body = start + MESSAGE_HEAD.size
@@ -107,6 +129,10 @@ class _Scan:
             self.channels.add((topic, schema))
             if topic == self.topic:
                 self.wanted.add(number)
+        elif kind == STATISTICS and stop - start >= STATISTICS_HEAD.size:
+            first = start + STATISTICS_HEAD.size
+            last = stop - (stop - first) % COUNT.size
+            self.counts = dict(COUNT.iter_unpack(view[first:last]))
 
 
 def _text(view: bytes | memoryview, offset: int) -> str:

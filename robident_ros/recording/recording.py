@@ -14,6 +14,9 @@ from robident_ros.errors import did_you_mean, RecordingError
 
 EXACT_NS = 2 ** 53  # whole nanoseconds that a float of seconds can tell apart: 104 days
 
+STRETCH = 50  # samples over which bursts even out
+BURSTS = 3.0  # mean step over median step from which samples are said to come in bursts
+
 
 @dataclass(frozen=True, eq=False)
 class Recording:
@@ -94,8 +97,25 @@ class Recording:
 
     @property
     def rate(self) -> float:
-        """Return the samples per second [Hz], by the median step: lost samples do not lower it."""
-        return float(1 / np.median(np.diff(self.t)))
+        """
+        Return the samples per second [Hz], by the median step: lost samples do not lower it.
+
+        Where samples come in bursts, it is the median over stretches of samples that counts.
+        """
+        step, usual = self._steps()
+        return 1 / (usual if usual > BURSTS * step else step)
+
+    @property
+    def is_bursty(self) -> bool:
+        """Whether samples come in groups with next to no time between them."""
+        step, usual = self._steps()
+        return usual > BURSTS * step
+
+    def _steps(self) -> tuple[float, float]:
+        """Return the median step, and the median of mean steps over stretches of samples [s]."""
+        reach = min(STRETCH, len(self.t) - 1)
+        return (float(np.median(np.diff(self.t))),
+                float(np.median(self.t[reach:] - self.t[:-reach]) / reach))
 
     def select(self, joint_names: Sequence[str]) -> 'Recording':
         """Return the named joints only, in the order they are named."""
