@@ -131,7 +131,7 @@ def test_random_robots_are_identified() -> None:
 
 @pytest.mark.slow
 def test_many_random_robots_are_identified() -> None:
-    plans_are_complete(np.random.default_rng(1), 400)
+    plans_are_complete(np.random.default_rng(1), 150)
 
 
 def test_what_a_shortened_plan_leaves_unknown_is_named() -> None:
