@@ -195,7 +195,15 @@ def parameter_names(joints: int) -> list[str]:
     return [f'{name}{joint + 1}' for joint in range(joints) for name in PAPER_NAMES]
 
 
-@pytest.mark.parametrize('path', sorted((ROOT / 'config').glob('*.yaml')), ids=lambda p: p.stem)
+OF_ROBOTS = sorted(path for path in (ROOT / 'config').glob('*.yaml') if path.stem in ROBOTS)
+
+
+@pytest.mark.parametrize('name', ['demo', 'generic'])
+def test_configurations_for_any_robot_are_read(name: str) -> None:
+    load_config(ROOT / 'config' / f'{name}.yaml')
+
+
+@pytest.mark.parametrize('path', OF_ROBOTS, ids=lambda p: p.stem)
 def test_configuration_speaks_of_joints_and_parameters_of_its_robot(path: Path) -> None:
     config = load_config(path)
     joints = {joint.get('name') for joint in movable(path.stem)}
