@@ -157,4 +157,4 @@ def test_pinocchio_and_mujoco_load_it(name: str, tmp_path) -> None:
         state.qpos[:], state.qvel[:], state.qacc[:] = q[k], v[k], a[k]
         mujoco.mj_inverse(simulated, state)
         # MuJoCo turns inertias to their principal axes, which costs digits
-        np.testing.assert_allclose(state.qfrc_inverse, expected[:, k], atol=1e-6)
+        np.testing.assert_allclose(state.qfrc_inverse, expected[:, k], atol=1e-8)

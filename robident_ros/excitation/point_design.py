@@ -122,7 +122,12 @@ def _search(problem: PointProblem, finishing: list[Criterion], names: tuple[str,
     """Compare starts under soft limits, then finish the best; if it fails, the next."""
     began, evaluations, found = process_time(), 0, []
     for start in range(starts):
-        x, value, count = _minimise(problem, _random_start(problem, rng))
+        try:
+            x, value, count = _minimise(problem, _random_start(problem, rng))
+        except KeyboardInterrupt:
+            if not found:
+                raise
+            break  # go on with the best so far
         evaluations += count
         found.append((value, start, x))
         log.info('start %d of %d: criterion %.4g, %.1f s', start + 1, starts, np.exp(value),
