@@ -31,7 +31,7 @@ from robident_ros.model.regressor import torque_regressor
 from robident_ros.model.robot import Robot
 
 # Shares of the budget after which exploring, refining and polishing stop; the rest is for proof.
-EXPLORED, REFINED, POLISHED = 0.32, 0.62, 0.76
+EXPLORED, REFINED, POLISHED = 0.33, 0.63, 0.79
 SLACK = 0.003  # how far within the limits to stay from the beginning, for between the samples
 ATTEMPTS = 4
 
