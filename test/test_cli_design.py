@@ -62,7 +62,7 @@ def test_other_kinds_are_written_and_read(capsys, tmp_path: Path, kind: str) -> 
     assert load_trajectory(path).joint_names == ('joint1', 'joint2', 'joint3')
 
 
-def test_a_polynomial_that_would_collide_is_refused(capsys) -> None:
+def test_a_polynomial_is_feasible_or_refused_never_written_unsafe(capsys) -> None:
     config = ROOT / 'config' / 'parallelogram.yaml'
     code = main(['design', str(ROOT / 'urdf' / 'parallelogram.urdf'), '--config', str(config),
                  '--kind', 'polynomial', '--budget', '1', '--json'])
